@@ -1,0 +1,1 @@
+"""History in, Result out: one module a property, pure functions only."""

@@ -1,0 +1,1 @@
+"""The same tools shown three ways: MCP server, command line, agent."""

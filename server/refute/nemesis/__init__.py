@@ -1,0 +1,1 @@
+"""Faults: catalog, ledger, guard, and one module a mechanism."""

@@ -1,0 +1,1 @@
+"""Reads a repository, never runs it: mirror, map, change scope, claims, tests, toolbox."""

@@ -1,0 +1,1 @@
+"""Where the rooms meet: the scenario runner, jobs, reruns, reduction."""

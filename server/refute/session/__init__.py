@@ -1,0 +1,1 @@
+"""The session directory: what a run leaves on disk, its report and its verification."""

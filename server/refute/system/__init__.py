@@ -1,0 +1,1 @@
+"""The system under test: node processes, readiness, observations, versions, environment probe."""

@@ -1,0 +1,1 @@
+"""One typed function for each thing that a caller can ask for, a module a family."""

@@ -1,0 +1,1 @@
+"""Evidence in, one of ten verdicts out: pure functions only."""
