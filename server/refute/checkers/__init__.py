@@ -1,1 +1,17 @@
 """History in, Result out: one module a property, pure functions only."""
+
+from refute.checkers.catalog import CATALOG, CheckerEntry, CheckerError, entry_for, run_check
+from refute.checkers.result import Anomaly, Budget, Result, Validity, merge
+
+__all__ = [
+    "CATALOG",
+    "Anomaly",
+    "Budget",
+    "CheckerEntry",
+    "CheckerError",
+    "Result",
+    "Validity",
+    "entry_for",
+    "merge",
+    "run_check",
+]
