@@ -1,0 +1,220 @@
+"""A scenario: what it tries to falsify, what it does to the system, and by which checkers it judges."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from refute.plan.step import Await, FaultAction, NodeRef, Step, VictimSignal
+from refute.plan.step_notation import read_fault, read_step
+from refute.plan.system_spec import Strict
+from refute.plan.units import PerSecond, Seconds
+
+BudgetName = Literal["smoke", "hardening", "release"]
+
+
+class Workload(Strict):
+    """Generated load.
+
+    `generator`: register, cas-register, kv, append, or another name that the workload room knows; `options`
+    are for it. `mix` weighs the kinds of operation. `keys` are that many keys, chosen by `key_distribution`.
+    `via` is the node that an operation goes to (`spread` pins each client to one node in turn), for all kinds
+    or by kind. `rate` is for all clients together; None means as fast as they can. `recover_after` reopens a
+    client whose operation stayed unknown as a new process.
+    """
+
+    generator: str
+    clients: int = Field(default=5, ge=1, le=1000)
+    rate: PerSecond | None = None
+    keys: int = Field(default=1, ge=1)
+    duration: Seconds = 10.0
+    operations: int | None = Field(default=None, ge=1)
+    mix: dict[str, float] = Field(default_factory=dict)
+    key_distribution: Literal["uniform", "zipf", "sequential"] = "uniform"
+    values: Literal["unique", "small"] = "unique"
+    via: NodeRef | dict[str, NodeRef] = "spread"
+    client: str | None = None
+    timeout: Seconds | None = None
+    extra: dict[str, Any] = Field(default_factory=dict)
+    options: dict[str, Any] = Field(default_factory=dict)
+
+
+class Check(Strict):
+    """One checker with its options; written as a name, or as `{name: {option: value}}`."""
+
+    checker: str
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_forms(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            return {"checker": data}
+        if isinstance(data, dict) and len(data) == 1 and "checker" not in data:
+            ((name, options),) = data.items()
+            return {"checker": name, "options": options or {}}
+        return data
+
+
+class Budget(Strict):
+    """How much is run: seeds (each a run of its own), faults that must have landed, how long the load lasts."""
+
+    seeds: int = Field(default=1, ge=1)
+    faults: int = Field(default=1, ge=0)
+    duration: Seconds | None = None
+
+
+class NotProvided(Strict):
+    """A budget that the plan does not give, why, and when to look at it again."""
+
+    not_provided: str
+    revisit: str
+
+
+class FinalReads(Strict):
+    """Reads after heal and quiescence: of which keys (`used`: those that were touched), from which nodes."""
+
+    kind: str = "read"
+    keys: Literal["used", "none"] | tuple[Any, ...] = "used"
+    via: NodeRef = "all"
+    client: str | None = None
+    extra: dict[str, Any] = Field(default_factory=dict)
+    timeout: Seconds = 5.0
+    retry_for: Seconds = 10.0
+
+
+class Control(Strict):
+    """The control: the same run with the faults left out, or with the steps of these labels left out."""
+
+    omit: tuple[str, ...] = ()
+    none_because: str | None = None
+
+
+class Requires(Strict):
+    """Kinds of operation that must have succeeded in each part of the run; None means the usual ones.
+
+    The usual: every kind of the workload before and after the faults, and some operation invoked during one.
+    """
+
+    before: tuple[str, ...] | None = None
+    during: tuple[str, ...] | None = None
+    after: tuple[str, ...] | None = None
+
+
+_USUAL_BUDGET: dict[BudgetName, Budget | NotProvided] = {
+    "smoke": Budget(),
+    "hardening": Budget(seeds=3, faults=3),
+}
+
+
+def _one_or_more(value: Any) -> Any:
+    return [value] if isinstance(value, str | dict) else value
+
+
+class Arm(Strict):
+    """One arm of a boundary or fairness scenario: who does what at which surface, what must come of it."""
+
+    arm: str
+    control: Literal["positive", "negative"] | None = None
+    surface: str | None = None
+    subject: str | None = None
+    object: str | None = None
+    expect: str | None = None
+    oracle: str | None = None
+    steps: tuple[dict[str, Any], ...] = ()
+    note: str | None = None
+
+
+class Scenario(Strict):
+    """One scenario as written. `arms()` gives what is run: one arm for each combination of the sweep.
+
+    Steps and faults are kept as written, since they may hold `$name` for a swept parameter.
+    """
+
+    id: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")
+    name: str = Field(min_length=1)
+    falsifies: Annotated[tuple[str, ...], BeforeValidator(_one_or_more)] = Field(min_length=1)
+    hypotheses: Annotated[tuple[str, ...], BeforeValidator(_one_or_more)] = ()
+    system: str
+    workload: Workload | None = None
+    nemesis: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_one_or_more)] = ()
+    sweep: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
+    steps: tuple[dict[str, Any], ...] = ()
+    arms_: tuple[Arm, ...] = Field(default=(), alias="arms")
+    surfaces: tuple[str, ...] = ()
+    check: Annotated[tuple[Check, ...], BeforeValidator(_one_or_more)] = Field(min_length=1)
+    evidence: Annotated[tuple[VictimSignal, ...], BeforeValidator(_one_or_more)] = ()
+    quiesce: Await | None = None
+    final: FinalReads | None = None
+    control: Control = Control()
+    requires: Requires = Requires()
+    budget: dict[BudgetName, Budget | NotProvided] = Field(default_factory=lambda: dict(_USUAL_BUDGET))
+
+    @model_validator(mode="after")
+    def _something_happens(self) -> Self:
+        if not self.workload and not self.steps:
+            raise ValueError("a scenario needs a workload, steps, or both")
+        for name, values in self.sweep.items():
+            if not values:
+                raise ValueError(f"sweep {name} has no values")
+        next(self.arms())  # reads every step and fault once, so that a typing error is found here
+        return self
+
+    def arms(self, operations: frozenset[str] = frozenset()) -> Iterator[BoundArm]:
+        """The runs of the sweep, in the order of its values; one, named "", where nothing is swept.
+
+        `operations` are the kinds that the system's clients know (see step_notation.read_step).
+        Raises ValueError naming the step or fault that cannot be read.
+        """
+        names = list(self.sweep)
+        for values in itertools.product(*self.sweep.values()):
+            parameters = dict(zip(names, values, strict=True))
+            steps = tuple(
+                _read(f"steps[{place}]", read_step, substitute(step, parameters), operations)
+                for place, step in enumerate(self.steps)
+            )
+            nemesis = tuple(
+                _read(f"nemesis[{place}]", read_fault, substitute(fault, parameters))
+                for place, fault in enumerate(self.nemesis)
+            )
+            title = "-".join(f"{name}={value}" for name, value in parameters.items())
+            workload = self.workload and Workload.model_validate(
+                substitute(self.workload.model_dump(), parameters)
+            )
+            yield BoundArm(title, parameters, workload, steps, nemesis)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundArm:
+    """One arm of a scenario with its parameters filled in: what the runner executes."""
+
+    name: str
+    parameters: dict[str, Any]
+    workload: Workload | None
+    steps: tuple[Step, ...]
+    nemesis: tuple[FaultAction, ...]
+
+
+def substitute(written: Any, parameters: dict[str, Any]) -> Any:
+    """The same data with every string `$name` replaced by the parameter of that name, keeping its type."""
+    if isinstance(written, dict):
+        return {key: substitute(value, parameters) for key, value in written.items()}
+    if isinstance(written, list | tuple):
+        return [substitute(value, parameters) for value in written]
+    if isinstance(written, str) and written.startswith("$"):
+        if written[1:] not in parameters:
+            known = ", ".join(f"${name}" for name in parameters) or "none"
+            raise ValueError(f"{written} is not a parameter of the sweep; there are: {known}")
+        return parameters[written[1:]]
+    return written
+
+
+def _read(place: str, reader: Any, *arguments: Any) -> Any:
+    try:
+        return reader(*arguments)
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from error
