@@ -61,7 +61,7 @@ class Check(Strict):
 
 
 class Budget(Strict):
-    """How much is run: seeds (each a run of its own), faults that must have landed, how long the load lasts."""
+    """How much is run: seeds (each a run of its own), faults that must land, how long the load lasts."""
 
     seeds: int = Field(default=1, ge=1)
     faults: int = Field(default=1, ge=0)
