@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
+from refute.history.columns import Columns, columns_of
 from refute.history.fault import FaultEvent
 from refute.history.operation import Operation
 
@@ -42,3 +44,8 @@ class History:
 
     def __len__(self) -> int:
         return len(self.operations)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The same operations as columns; made on first use unless the history was read from a file."""
+        return columns_of(self.operations)

@@ -63,4 +63,4 @@ class Operation:
     node: str | None = None
     epoch: int = 0
     phase: Phase = Phase.MAIN
-    extra: Mapping[str, Any] = field(default=_NOTHING)
+    extra: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)

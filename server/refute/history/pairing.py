@@ -1,0 +1,233 @@
+"""Joins invocations with their completions and lays the operations out as columns."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from refute.history.columns import FAIL, INFO, OK, OPEN, Codes, Columns, OperationTable
+from refute.history.error import HistoryError
+from refute.history.history import Completeness, History
+
+OnBadLine = Literal["error", "count"]
+COMPLETIONS: Mapping[str, int] = {"ok": OK, "fail": FAIL, "info": INFO}
+
+
+@dataclass(slots=True)
+class Invocations:
+    """Columns of the events that open operations, in file order."""
+
+    identity: list[int] = field(default_factory=list)
+    line: array[int] = field(default_factory=lambda: array("q"))
+    process: list[Any] = field(default_factory=list)
+    kind: list[str] = field(default_factory=list)
+    key: list[Any] = field(default_factory=list)
+    input: list[Any] = field(default_factory=list)
+    time: list[int] = field(default_factory=list)
+    node: dict[int, str] = field(default_factory=dict)
+    epoch: dict[int, int] = field(default_factory=dict)
+    phase: dict[int, int] = field(default_factory=dict)
+    extra: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Completions:
+    """Columns of the events that close operations, in file order; `outcome` is a code."""
+
+    identity: list[int] = field(default_factory=list)
+    line: array[int] = field(default_factory=lambda: array("q"))
+    outcome: list[int] = field(default_factory=list)
+    output: list[Any] = field(default_factory=list)
+    time: list[int] = field(default_factory=list)
+    error: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Pairing:
+    """What a reader has seen so far, and the history that follows from it."""
+
+    source: str
+    on_bad_line: OnBadLine = "error"
+    clock: Literal["monotonic", "wall", "index"] = "monotonic"
+    invocations: Invocations = field(default_factory=Invocations)
+    completions: Completions = field(default_factory=Completions)
+    dropped_partial_line: bool = False
+    bad: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+
+    def complain(self, what: str, line: int, hint: str | None = None) -> None:
+        """Raises HistoryError at that line, or counts it where the caller asked to go on."""
+        if self.on_bad_line == "error":
+            raise HistoryError(what, where=f"{self.source}:{line}", hint=hint)
+        self.bad[what.partition(":")[0]] += 1
+
+    def history(self) -> History:
+        """The history: operations sorted by invocation, the open ones `info`. O(n log n).
+
+        Raises HistoryError for a duplicate id, an unmatched completion, a completion that precedes
+        its invocation, or two operations of one process in flight at once.
+        """
+        import numpy as np
+
+        opened, closed = self.invocations, self.completions
+        size = len(opened.identity)
+        ids = np.array(opened.identity, dtype=np.int64)
+        order = np.argsort(ids, kind="stable")
+        ranked = ids[order]
+        alive = np.ones(size, dtype=bool)
+        for twin in np.nonzero(ranked[1:] == ranked[:-1])[0].tolist():
+            row = int(order[twin + 1])
+            self.complain(
+                f"duplicate id: operation {opened.identity[row]} was invoked before", opened.line[row]
+            )
+            alive[row] = False
+        if not alive.all():
+            order = order[alive[order]]
+            ranked = ids[order]
+
+        closing = np.array(closed.identity, dtype=np.int64)
+        lines = np.frombuffer(closed.line, dtype=np.int64) if closed.line else np.zeros(0, dtype=np.int64)
+        opening = np.frombuffer(opened.line, dtype=np.int64) if opened.line else np.zeros(0, dtype=np.int64)
+        place = np.searchsorted(ranked, closing)
+        place[place == len(ranked)] = 0
+        matched = ranked[place] == closing if len(ranked) else np.zeros(len(closing), dtype=bool)
+        target = order[place] if len(ranked) else place
+        if len(ranked):
+            matched &= opening[target] < lines
+        for row in np.nonzero(~matched)[0].tolist():
+            self.complain(
+                f"unmatched completion: operation {closed.identity[row]} was not invoked before",
+                closed.line[row],
+                "an invoke event with the same id must stand above it",
+            )
+        rows = np.nonzero(matched)[0]
+        completion = np.full(size, -1, dtype=np.int64)
+        completion[target[rows][::-1]] = rows[::-1]
+        if len(np.unique(target[rows])) != len(rows):
+            for row in rows.tolist():
+                if completion[target[row]] != row:
+                    self.complain(
+                        f"completed twice: operation {closed.identity[row]} has a completion already",
+                        closed.line[row],
+                    )
+
+        open_rows = completion < 0
+        processes = Codes()
+        process = np.array(processes.encode(opened.process), dtype=np.int32)
+        self._one_at_a_time(process, opening, completion, lines, alive)
+
+        times = np.array(opened.time, dtype=np.int64)
+        finished = np.full(size, OPEN, dtype=np.int64)
+        finished[~open_rows] = np.array(closed.time, dtype=np.int64)[completion[~open_rows]]
+        for row in np.nonzero(alive & (finished < times))[0].tolist():
+            self.complain(
+                f"time runs backwards: operation {opened.identity[row]} completed at {finished[row]} ns, "
+                f"before its invocation at {times[row]} ns",
+                closed.line[int(completion[row])],
+            )
+            finished[row] = OPEN
+            open_rows[row] = True
+        outcome = np.full(size, INFO, dtype=np.int8)
+        outcome[~open_rows] = np.array(closed.outcome, dtype=np.int8)[completion[~open_rows]]
+
+        keep = np.nonzero(alive)[0]
+        keep = keep[np.argsort(times[keep], kind="stable")]
+        columns = self._columns(keep, process, processes, times, finished, outcome, completion, open_rows)
+        count = int(open_rows[keep].sum())
+        return History(
+            OperationTable(columns),
+            completeness=Completeness(
+                open_operations=count,
+                dropped_partial_line=self.dropped_partial_line,
+                unreadable_lines=sum(self.bad.values()),
+                notes=(*self.notes, *(f"{number} × {what}" for what, number in sorted(self.bad.items()))),
+            ),
+            clock=self.clock,
+            source=self.source,
+        )
+
+    def _one_at_a_time(self, process: Any, opening: Any, completion: Any, lines: Any, alive: Any) -> None:
+        import numpy as np
+
+        closing = np.full(len(process), OPEN, dtype=np.int64)
+        closing[completion >= 0] = lines[completion[completion >= 0]]
+        rows = np.lexsort((opening, process))
+        rows = rows[alive[rows]]
+        clash = (process[rows[1:]] == process[rows[:-1]]) & (closing[rows[:-1]] > opening[rows[1:]])
+        for place in np.nonzero(clash)[0].tolist():
+            first, second = int(rows[place]), int(rows[place + 1])
+            opened = self.invocations
+            self.complain(
+                f"two operations in flight: process {opened.process[second]!r} invoked "
+                f"{opened.identity[second]} while its operation of line {opened.line[first]} was open",
+                opened.line[second],
+                "a process has one operation in flight: complete the first one, or use another process",
+            )
+
+    def _columns(
+        self,
+        keep: Any,
+        process: Any,
+        processes: Codes,
+        times: Any,
+        finished: Any,
+        outcome: Any,
+        completion: Any,
+        open_rows: Any,
+    ) -> Columns:
+        import numpy as np
+
+        opened, closed = self.invocations, self.completions
+        size = len(keep)
+        kinds, keys, nodes, errors = Codes(), Codes(), Codes(), Codes()
+        kind = np.array(kinds.encode(opened.kind), dtype=np.int32)[keep]
+        key = np.array(keys.encode(opened.key), dtype=np.int32)[keep]
+        node = np.full(len(times), -1, dtype=np.int32)
+        epoch = np.zeros(len(times), dtype=np.int32)
+        phase = np.ones(len(times), dtype=np.int8)
+        error = np.full(len(times), -1, dtype=np.int32)
+        if opened.node:
+            node[list(opened.node)] = nodes.encode(list(opened.node.values()))
+        if opened.epoch:
+            epoch[list(opened.epoch)] = list(opened.epoch.values())
+        if opened.phase:
+            phase[list(opened.phase)] = list(opened.phase.values())
+        if closed.error:
+            coded = np.full(len(closed.identity), -1, dtype=np.int32)
+            coded[list(closed.error)] = errors.encode(list(closed.error.values()))
+            error[~open_rows] = coded[completion[~open_rows]]
+        outputs: list[Any] = closed.output
+        answers = completion[keep]
+        answers[open_rows[keep]] = -1
+        extra: Mapping[int, Mapping[str, Any]] = opened.extra
+        if extra:
+            position = np.empty(len(times), dtype=np.int64)
+            position[keep] = np.arange(size)
+            alive = set(keep.tolist()) if size != len(times) else None
+            extra = {
+                int(position[row]): value for row, value in extra.items() if alive is None or row in alive
+            }
+        inputs = opened.input
+        return Columns(
+            process=process[keep],
+            processes=processes.values,
+            kind=kind,
+            kinds=kinds.values,
+            key=key,
+            keys=keys.values,
+            input=[inputs[row] for row in keep.tolist()],
+            output=[None if row < 0 else outputs[row] for row in answers.tolist()],
+            outcome=outcome[keep],
+            invoked=times[keep],
+            completed=finished[keep],
+            error=error[keep],
+            errors=errors.values,
+            node=node[keep],
+            nodes=nodes.values,
+            epoch=epoch[keep],
+            phase=phase[keep],
+            extra=extra,
+        )
