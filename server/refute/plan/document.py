@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from refute.errors import InputError
+from refute.plan.defect import Defect
+from refute.plan.markdown import Table
 from refute.plan.scenario import Scenario
 from refute.plan.system_spec import SystemSpec
 
@@ -17,7 +19,33 @@ CATEGORIES = (
 
 
 class PlanError(InputError):
-    """A plan that cannot be read, with file, line and what to write instead."""
+    """A plan that cannot be read: every defect that was found, in the order of the file."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | Path | None = None,
+        hint: str | None = None,
+        defects: tuple[Defect, ...] = (),
+        path: Path | None = None,
+    ) -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.defects = defects
+        self.path = path
+
+    @classmethod
+    def of(cls, defects: tuple[Defect, ...], path: Path | None) -> PlanError:
+        """One error for all defects."""
+        first = defects[0]
+        where = f"{path or 'plan'}:{first.line}"
+        return cls(first.what, where=where, hint=first.mend or None, defects=defects, path=path)
+
+    def __str__(self) -> str:
+        """A line for each defect: `plan.md:118: section 7, S3: what is wrong (how to mend it) [rule]`."""
+        if not self.defects:
+            return super().__str__()
+        return "\n".join(defect.at(self.path) for defect in self.defects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +75,44 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One numbered section (`1b`, `7.M`), its heading, its text byte for byte, and its first line."""
+    """One numbered section (`1b`, `7.M`), its heading, its text byte for byte, and its first line.
+
+    Sections follow one another without a gap: a section ends where the next heading of the plan's own kind
+    begins, so that `7` is only what stands before the first scenario. `number` is `7.S3` for a scenario's own
+    part, `""` for a section that a person added; `scenario` names the scenario that a part belongs to.
+    `start` is the offset of the heading in the source.
+    """
 
     number: str
     title: str
     text: str
     line: int
+    scenario: str = ""
+    level: int = 0
+    start: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One fenced yaml block: what it holds and the line of each path in it (`("steps", 2)` to 118)."""
+    """One fenced yaml block: what it holds and the line of each path in it (`("steps", 2)` to 118).
+
+    `line` and `end` are the lines of the two fences, counted from 1.
+    """
 
     kind: Literal["system", "scenario", "other"]
     section: str
     line: int
     data: Any
     lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
+    end: int = 0
+    scenario: str = ""
+
+    def line_of(self, *path: str | int) -> int:
+        """The line of the longest part of a path that the block has."""
+        for length in range(len(path), -1, -1):
+            if path[:length] in self.lines:
+                return self.lines[path[:length]]
+        return self.line
 
 
 @dataclass(frozen=True)
@@ -81,3 +130,15 @@ class Plan:
     systems: dict[str, SystemSpec]
     scenarios: dict[str, Scenario]
     digest: str
+    tables: tuple[Table, ...] = ()
+    meta: dict[str, Any] = field(default_factory=dict)
+    scenario_blocks: dict[str, Block] = field(default_factory=dict)
+    system_blocks: dict[str, Block] = field(default_factory=dict)
+
+    def section(self, number: str) -> Section | None:
+        """The first section of that number."""
+        return next((section for section in self.sections if section.number == number), None)
+
+    def parts(self, scenario: str) -> tuple[Section, ...]:
+        """The sections that belong to one scenario, its own heading first."""
+        return tuple(section for section in self.sections if section.scenario == scenario)
