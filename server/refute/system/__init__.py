@@ -1,1 +1,1 @@
-"""The system under test: node processes, readiness, observations, versions, environment probe."""
+"""The system under test: its node processes, when it is ready, what can be watched in it, its environment."""

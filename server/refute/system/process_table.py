@@ -1,0 +1,256 @@
+"""What the kernel says about processes and their sockets: /proc where there is one, psutil everywhere else.
+
+This is the only module that reads /proc about processes. A process is named by its pid *and* its start
+time, so that a pid that was given to somebody else is never signalled.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+PROC = Path("/proc")
+LINUX = sys.platform == "linux" and (PROC / "self" / "stat").exists()
+_LISTEN = "0A"
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessId:
+    """One process for all time: `started` is clock ticks since boot on Linux, epoch seconds elsewhere."""
+
+    pid: int
+    started: float
+
+
+def identify(pid: int) -> ProcessId | None:
+    """The process that has this pid now; None where there is none."""
+    if LINUX:
+        fields = _stat(pid)
+        return ProcessId(pid, float(fields[19])) if fields else None
+    return _psutil_identify(pid)
+
+
+def state(pid: int) -> str:
+    """The state letter of a process: R, S, D, T (stopped), Z (zombie); "" where it is gone."""
+    if LINUX:
+        fields = _stat(pid)
+        return fields[0] if fields else ""
+    return _psutil_state(pid)
+
+
+def is_alive(process: ProcessId) -> bool:
+    """Whether exactly this process still runs; a zombie does not."""
+    return identify(process.pid) == process and state(process.pid) not in ("Z", "X", "")
+
+
+def cpu_ns(pids: Iterable[int]) -> int | None:
+    """CPU time that these processes have used, all threads, in nanoseconds; None where none of them is left.
+
+    On Linux from the scheduler's own counters, which are exact; elsewhere in ticks of 10 ms.
+    """
+    used = [time for time in map(_cpu_of_one, pids) if time is not None]
+    return sum(used) if used else None
+
+
+def session_members(session: int) -> list[ProcessId]:
+    """The living processes of a session, zombies left out. O(processes of the machine)."""
+    found = []
+    for pid in _pids():
+        try:
+            if os.getsid(pid) != session or state(pid) in ("Z", "X", ""):
+                continue
+        except OSError:
+            continue
+        if process := identify(pid):
+            found.append(process)
+    return found
+
+
+def processes_with_mark(name: str, value: str) -> list[ProcessId]:
+    """The living processes whose environment has `name=value`; how strays of a run are found."""
+    wanted = f"{name}={value}".encode()
+    found = []
+    for pid in _pids():
+        if wanted in _environment(pid) and state(pid) not in ("Z", "X", ""):
+            process = identify(pid)
+            if process is not None:
+                found.append(process)
+    return found
+
+
+def listening_pids(port: int, among: Iterable[int] | None = None) -> list[int]:
+    """The processes that listen on a TCP port, as far as we may see them."""
+    if not LINUX:
+        return _psutil_owners(lambda c: c.status == "LISTEN" and c.laddr and c.laddr.port == port, among)
+    inodes = {
+        fields[9]
+        for fields in _tcp_table()
+        if fields[3] == _LISTEN and int(fields[1].rpartition(":")[2], 16) == port
+    }
+    return [pid for pid in (_pids() if among is None else among) if inodes & _socket_inodes(pid)]
+
+
+def connection_pids(local_port: int, remote_port: int, among: Iterable[int]) -> list[int]:
+    """Which of these processes hold the TCP connection from `local_port` to `remote_port` of this machine."""
+    if not LINUX:
+        return _psutil_owners(
+            lambda c: c.raddr and c.laddr.port == local_port and c.raddr.port == remote_port, among
+        )
+    inodes = {
+        fields[9]
+        for fields in _tcp_table()
+        if int(fields[1].rpartition(":")[2], 16) == local_port
+        and int(fields[2].rpartition(":")[2], 16) == remote_port
+    }
+    inodes.discard("0")
+    return [pid for pid in among if inodes & _socket_inodes(pid)] if inodes else []
+
+
+def command_name(pid: int) -> str:
+    """The short name of a process, or `?`."""
+    if LINUX:
+        with suppress(OSError):
+            return (PROC / str(pid) / "comm").read_text().strip()
+        return "?"
+    return _psutil_name(pid)
+
+
+def boot_id() -> str:
+    """What tells this boot of the machine from an earlier one; start times are only comparable within it."""
+    if LINUX:
+        with suppress(OSError):
+            return (PROC / "sys/kernel/random/boot_id").read_text().strip()
+    import psutil
+
+    return str(int(psutil.boot_time()))
+
+
+def _stat(pid: int) -> list[str]:
+    # Fields from the third on: the second, the name, may hold blanks and parentheses.
+    try:
+        text = (PROC / str(pid) / "stat").read_text()
+    except OSError:
+        return []
+    return text.rpartition(")")[2].split()
+
+
+def _pids() -> Iterator[int]:
+    if LINUX:
+        for name in os.listdir(PROC):  # noqa: PTH208 (hot path: thousands of entries)
+            if name.isdigit():
+                yield int(name)
+        return
+    import psutil
+
+    yield from psutil.pids()
+
+
+def _cpu_of_one(pid: int) -> int | None:
+    if not LINUX:
+        return _psutil_cpu_ns(pid)
+    total, seen = 0, False
+    try:
+        for task in os.listdir(PROC / str(pid) / "task"):  # noqa: PTH208
+            with suppress(OSError):
+                total += int((PROC / str(pid) / "task" / task / "schedstat").read_text().split()[0])
+                seen = True
+    except OSError:
+        return None
+    if seen:
+        return total
+    fields = _stat(pid)  # a kernel without schedstat
+    tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    return (int(fields[11]) + int(fields[12])) * tick_ns if fields else None
+
+
+def _environment(pid: int) -> list[bytes]:
+    if LINUX:
+        try:
+            return (PROC / str(pid) / "environ").read_bytes().split(b"\0")
+        except OSError:
+            return []
+    import psutil
+
+    try:
+        return [f"{name}={value}".encode() for name, value in psutil.Process(pid).environ().items()]
+    except (psutil.Error, OSError):
+        return []
+
+
+def _tcp_table() -> Iterator[list[str]]:
+    for name in ("tcp", "tcp6"):
+        with suppress(OSError):
+            for line in (PROC / "net" / name).read_text().splitlines()[1:]:
+                yield line.split()
+
+
+def _socket_inodes(pid: int) -> set[str]:
+    inodes = set()
+    folder = PROC / str(pid) / "fd"
+    with suppress(OSError):
+        for descriptor in os.listdir(folder):  # noqa: PTH208
+            with suppress(OSError):
+                target = os.readlink(folder / descriptor)  # noqa: PTH115
+                if target.startswith("socket:["):
+                    inodes.add(target[8:-1])
+    return inodes
+
+
+# --- psutil: macOS and whatever else has no /proc ---------------------------------------------------------
+
+
+def _psutil_identify(pid: int) -> ProcessId | None:
+    import psutil
+
+    try:
+        return ProcessId(pid, psutil.Process(pid).create_time())
+    except psutil.Error:
+        return None
+
+
+def _psutil_state(pid: int) -> str:
+    import psutil
+
+    letters = {"running": "R", "sleeping": "S", "disk-sleep": "D", "stopped": "T", "zombie": "Z", "idle": "S"}
+    try:
+        return letters.get(psutil.Process(pid).status(), "S")
+    except psutil.Error:
+        return ""
+
+
+def _psutil_cpu_ns(pid: int) -> int | None:
+    import psutil
+
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return None
+    return int((times.user + times.system) * 1e9)
+
+
+def _psutil_name(pid: int) -> str:
+    import psutil
+
+    try:
+        return psutil.Process(pid).name()
+    except psutil.Error:
+        return "?"
+
+
+def _psutil_owners(matches: object, among: Iterable[int] | None) -> list[int]:
+    import psutil
+
+    assert callable(matches)
+    owners = []
+    for pid in psutil.pids() if among is None else among:
+        try:
+            connections = psutil.Process(pid).net_connections(kind="tcp")
+        except (psutil.Error, OSError):
+            continue
+        if any(matches(connection) for connection in connections):
+            owners.append(pid)
+    return owners
