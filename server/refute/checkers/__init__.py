@@ -1,7 +1,10 @@
 """History in, Result out: one module a property, pure functions only."""
 
-from refute.checkers.catalog import CATALOG, CheckerEntry, CheckerError, entry_for, run_check
+from refute.checkers import entries_transactions
+from refute.checkers.catalog import CATALOG, CheckerEntry, CheckerError, entry_for, register, run_check
 from refute.checkers.result import Anomaly, Budget, Result, Validity, merge
+
+register(*entries_transactions.ENTRIES)
 
 __all__ = [
     "CATALOG",

@@ -1,0 +1,239 @@
+"""A history of list-append transactions in columns: one pass over the operations.
+
+Everything here is about single transactions: who appended what, who read what, and whether a
+transaction agrees with itself. What follows from comparing transactions is in `list_append`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from refute.checkers.transactions.findings import Findings
+from refute.checkers.transactions.meter import Meter
+from refute.checkers.transactions.words import named, shown
+from refute.history import History, Operation, Outcome
+
+OK, INFO, FAIL = range(3)
+_CODES = {Outcome.OK: OK, Outcome.INFO: INFO, Outcome.FAIL: FAIL}
+_METER_EVERY = 4096
+
+
+@dataclass(slots=True)
+class AppendColumns:
+    """Transactions by number (their place here), keys by number, appends by number.
+
+    `read_lists[i]` is the list that transaction `read_txn[i]` read of key `read_key[i]`. An append
+    is final where its transaction did not append to that key again. `updates` holds, for each
+    committed transaction that read a key before it appended to it, the number of that read.
+    """
+
+    operations: list[Operation] = field(default_factory=list)
+    outcome: bytearray = field(default_factory=bytearray)
+    keys: list[Any] = field(default_factory=list)
+    append_txn: array[int] = field(default_factory=lambda: array("i"))
+    append_key: array[int] = field(default_factory=lambda: array("i"))
+    append_value: list[Any] = field(default_factory=list)
+    append_final: bytearray = field(default_factory=bytearray)
+    writer: list[dict[Any, int]] = field(default_factory=list)
+    read_txn: array[int] = field(default_factory=lambda: array("i"))
+    read_key: array[int] = field(default_factory=lambda: array("i"))
+    read_lists: list[list[Any]] = field(default_factory=list)
+    updates: array[int] = field(default_factory=lambda: array("i"))
+    process_source: array[int] = field(default_factory=lambda: array("i"))
+    process_target: array[int] = field(default_factory=lambda: array("i"))
+    ambiguous: dict[int, tuple[int, int]] = field(default_factory=dict)  # key -> two equal appends
+    retried: int = 0
+    null_reads: int = 0
+    micro_operations: int = 0
+
+
+def hashable(value: Any) -> Any:
+    """The value as one that can be a key of a dict: lists become tuples, maps sorted pairs."""
+    if isinstance(value, (list, tuple)):
+        return tuple(hashable(item) for item in value)
+    if isinstance(value, dict):
+        return tuple(sorted(((key, hashable(item)) for key, item in value.items()), key=repr))
+    if isinstance(value, set):
+        return frozenset(hashable(item) for item in value)
+    return value
+
+
+def _malformed(operation: Operation, code: int) -> str | None:
+    """Why the micro-operations of an operation cannot be read, or None."""
+    asked = operation.input
+    given = operation.output if code == OK and operation.output is not None else asked
+    if not isinstance(given, (list, tuple)) or not isinstance(asked, (list, tuple, type(None))):
+        return "the micro-operations are not a list"
+    if asked is not None and len(asked) != len(given):
+        return f"{len(asked)} micro-operations were asked for and {len(given)} answered"
+    for place, micro in enumerate(given):
+        if not isinstance(micro, (list, tuple)) or len(micro) != 3:
+            return f"micro-operation {place} is not [function, key, value]"
+        if micro[0] not in ("append", "r"):
+            return f"micro-operation {place} is {micro[0]!r}, neither append nor r"
+        if asked is not None and asked is not given:
+            wanted = asked[place]
+            if len(wanted) != 3 or wanted[0] != micro[0] or wanted[1] != micro[1]:
+                return f"micro-operation {place} was answered with another one"
+            if micro[0] == "append" and wanted[2] != micro[2]:
+                return f"micro-operation {place} appended another value than was asked for"
+        if micro[0] == "r" and code == OK:
+            if operation.output is None:
+                return f"micro-operation {place} is a read without an answer"
+            if not isinstance(micro[2], (list, tuple, type(None))):
+                return f"micro-operation {place} read {shown(micro[2])}, which is no list"
+    return None
+
+
+def append_columns(history: History, findings: Findings, meter: Meter, *, plain: bool) -> AppendColumns:
+    """Reads every transaction once, O(micro-operations + length of what they read).
+
+    A transaction whose shape cannot be read is left out and counted, and is a doubt. The internal
+    anomaly and duplicate appends are found here. `plain` says that keys and values can be hashed as
+    they are; raises TypeError where that is not so.
+    """
+    columns = AppendColumns()
+    key_numbers: dict[Any, int] = {}
+    last_of_process: dict[Any, int] = {}
+    last_end: dict[Any, int] = {}
+    operations, outcome = columns.operations, columns.outcome
+    append_txn, append_key = columns.append_txn, columns.append_key
+    append_value, append_final = columns.append_value, columns.append_final
+    read_txn, read_key, read_lists = columns.read_txn, columns.read_key, columns.read_lists
+    writer, updates = columns.writer, columns.updates
+    overlapping = 0
+    malformed: list[str] = []
+
+    for operation in history.operations:
+        if operation.kind != "txn":
+            findings.ignored[f"kind {operation.kind}"] += 1
+            continue
+        code = _CODES[operation.outcome]
+        txn = len(operations)
+        if not txn % _METER_EVERY:
+            meter.check()
+        answered = operation.output if code == OK and operation.output is not None else operation.input
+        why = _malformed(operation, code)
+        if why is not None:
+            findings.ignored["malformed transactions"] += 1
+            malformed.append(f"{named(operation)}: {why}")
+            continue
+        operations.append(operation)
+        outcome.append(code)
+        committed = code == OK
+
+        # Session order: from a committed transaction to the next one that may have happened. An
+        # unknown one may take effect after what follows it, so nothing leads out of it.
+        if code != FAIL:
+            process = operation.process
+            if last_end.get(process, -1) > operation.invoked_ns:
+                overlapping += 1
+            elif process in last_of_process:
+                columns.process_source.append(last_of_process[process])
+                columns.process_target.append(txn)
+            if committed:
+                last_of_process[process] = txn
+                if operation.completed_ns is not None:
+                    last_end[process] = operation.completed_ns
+
+        known: dict[int, list[Any]] = {}  # what the transaction must read next, whole
+        tails: dict[int, list[Any]] = {}  # its own appends to a key that it has not read yet
+        last_append: dict[int, int] = {}
+        first_read: dict[int, int] = {}
+        columns.micro_operations += len(answered)
+        for function, key, value in answered:
+            if not plain:
+                key = hashable(key)
+            number = key_numbers.get(key, -1)
+            if number < 0:
+                number = key_numbers[key] = len(columns.keys)
+                columns.keys.append(key)
+                writer.append({})
+            if function == "append":
+                if not plain:
+                    value = hashable(value)
+                append = len(append_value)
+                append_txn.append(txn)
+                append_key.append(number)
+                append_value.append(value)
+                append_final.append(1)
+                other = writer[number].setdefault(value, append)
+                if other != append:
+                    _repeated(columns, append, other)
+                earlier = last_append.get(number, -1)
+                if earlier >= 0:
+                    append_final[earlier] = 0
+                elif committed and number in first_read:
+                    updates.append(first_read[number])
+                last_append[number] = append
+                if committed:
+                    if number in known:
+                        known[number] = [*known[number], value]
+                    else:
+                        tails.setdefault(number, []).append(value)
+            elif committed:
+                if value is None:
+                    columns.null_reads += 1
+                    value = []
+                elif not plain:
+                    value = [hashable(item) for item in value]
+                elif type(value) is not list:
+                    value = list(value)
+                if number in known:
+                    if value != known[number]:
+                        _internal(findings, operation, key, value, known[number], whole=True)
+                elif number in tails and value[-len(tails[number]) :] != tails[number]:
+                    _internal(findings, operation, key, value, tails[number], whole=False)
+                if number not in last_append and number not in first_read:
+                    first_read[number] = len(read_lists)
+                known[number] = value
+                read_txn.append(txn)
+                read_key.append(number)
+                read_lists.append(value)
+
+    if malformed:
+        findings.doubts.append(
+            f"{len(malformed)} transactions have a shape that cannot be read, the first: {malformed[0]}"
+        )
+    if overlapping:
+        findings.assumptions.append(
+            f"{overlapping} transactions began before the one before them in their process had ended: "
+            "no session order is taken from those"
+        )
+    return columns
+
+
+def _repeated(columns: AppendColumns, append: int, other: int) -> None:
+    """Two appends of one value to one key: a failed one did not happen, so the other one stands."""
+    key = columns.append_key[append]
+    if columns.outcome[columns.append_txn[append]] == FAIL:
+        columns.retried += 1
+    elif columns.outcome[columns.append_txn[other]] == FAIL:
+        columns.retried += 1
+        columns.writer[key][columns.append_value[append]] = append
+    else:
+        columns.ambiguous.setdefault(key, (other, append))
+
+
+def _internal(
+    findings: Findings,
+    operation: Operation,
+    key: Any,
+    value: Sequence[Any],
+    expected: Sequence[Any],
+    *,
+    whole: bool,
+) -> None:
+    if not findings.wants("internal"):
+        return
+    must = f"be {shown(expected)}" if whole else f"end with its own appends {shown(expected)}"
+    findings.show(
+        "internal",
+        f"{named(operation)} read {shown(key)}={shown(value)}, yet by what it had read and written itself "
+        f"the answer must {must}.",
+        [operation],
+        {"key": key, "read": list(value), "expected": list(expected)},
+    )
