@@ -28,9 +28,21 @@ class Scribe:
         final: bool = False,
         **extra: Any,
     ) -> Scribe:
-        phase = Phase.FINAL if final else Phase.MAIN
-        row = dict(process=process, kind=kind, key=key, input=value, output=out, outcome=Outcome(outcome))
-        self._rows.append(row | dict(invoked_ns=start, completed_ns=end, node=node, phase=phase, extra=extra))
+        self._rows.append(
+            {
+                "process": process,
+                "kind": kind,
+                "key": key,
+                "input": value,
+                "output": out,
+                "outcome": Outcome(outcome),
+                "invoked_ns": start,
+                "completed_ns": end,
+                "node": node,
+                "phase": Phase.FINAL if final else Phase.MAIN,
+                "extra": extra,
+            }
+        )
         return self
 
     def history(self, clock: Any = "monotonic") -> History:

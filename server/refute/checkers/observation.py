@@ -134,7 +134,8 @@ def element_name(element: Any, id_field: str | None) -> Hashable:
 
 def write_name(operation: Operation, rows: bool, id_field: str | None) -> Hashable:
     """By what the element that a write adds is recognised, in collections of rows or of plain values."""
-    if isinstance(operation.input, Mapping):
+    names = (id_field,) if id_field else ROW_NAMES
+    if isinstance(operation.input, Mapping) and any(name in operation.input for name in names):
         return element_name(operation.input, id_field)
     if rows or operation.input is None:
         name = operation.extra.get("idempotency_key", operation.key)
