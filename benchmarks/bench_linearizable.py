@@ -1,0 +1,113 @@
+"""How long the checkers of the linearizable family take, loading apart; the least of several runs."""
+
+from __future__ import annotations
+
+import random
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from refute.checkers import Budget, run_check
+from refute.history import History, Operation, Outcome
+from refute.history.columns import OperationTable, columns_of
+
+
+def closed_loop(
+    size: int,
+    clients: int,
+    make: Callable[[random.Random, int], tuple[str, Any]],
+    run: Callable[[Any, str, Any], tuple[Any, Any]],
+    *,
+    unknown: float = 0.0,
+    initial: Any = None,
+    seed: int = 1,
+) -> History:
+    """A truly linearizable history: every client has an operation in flight nearly all the time."""
+    rng = random.Random(seed)
+    free = [(rng.random() * 1000, client) for client in range(clients)]
+    drafts = []
+    for number in range(size):
+        start, slot = min(free)
+        free.remove((start, slot))
+        end = start + rng.randint(200, 2000)
+        lost = rng.random() < unknown
+        effect = rng.uniform(start, end + 3000) if lost else rng.uniform(start, end)
+        if lost and rng.random() < 0.4:
+            effect = float("inf")
+        drafts.append((int(start), int(end), effect, lost, slot, *make(rng, number)))
+        free.append((end + rng.randint(1, 200), slot))
+    outputs: list[Any] = [None] * size
+    state = initial
+    for number in sorted(range(size), key=lambda n: drafts[n][2]):
+        if drafts[number][2] != float("inf"):
+            state, outputs[number] = run(state, drafts[number][5], drafts[number][6])
+    operations = [
+        Operation(
+            index,
+            slot,
+            kind,
+            "x",
+            value,
+            None if lost else outputs[index],
+            Outcome.INFO if lost else Outcome.OK,
+            start,
+            None if lost else end,
+        )
+        for index, (start, end, _, lost, slot, kind, value) in enumerate(drafts)
+    ]
+    return History(OperationTable(columns_of(operations)))
+
+
+def register(state: Any, kind: str, value: Any) -> tuple[Any, Any]:
+    if kind == "write":
+        return value, None
+    if kind == "cas":
+        return (value[1], None) if state == value[0] else (state, False)
+    return state, state
+
+
+def unique(rng: random.Random, number: int) -> tuple[str, Any]:
+    return ("write", number + 1) if rng.random() < 0.5 else ("read", None)
+
+
+def repeated(rng: random.Random, _: int) -> tuple[str, Any]:
+    kind = rng.choice(("read", "read", "write", "cas"))
+    value = {"read": None, "write": rng.randrange(5), "cas": [rng.randrange(5), rng.randrange(5)]}[kind]
+    return kind, value
+
+
+def measure(
+    name: str, history: History, *, checker: str = "linearizable", rounds: int = 3, **options: Any
+) -> None:
+    times = []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        result = run_check(checker, history, options, budget=Budget(120.0, None))
+        times.append(time.perf_counter() - started)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(
+        f"{name:58} {min(times):8.3f} s  {result.valid!s:8} {result.algorithm:10} "
+        f"peak {peak} MB {result.reason}"
+    )
+
+
+def main() -> None:
+    million = "--million" in sys.argv
+    measure("unique register, 100,000 operations, 5 clients", closed_loop(100_000, 5, unique, register))
+    measure(
+        "unique register, 100,000 operations, 30 clients, 2 % unknown",
+        closed_loop(100_000, 30, unique, register, unknown=0.02),
+    )
+    measure("search, 100,000 operations, 5 clients", closed_loop(100_000, 5, repeated, register))
+    measure("search, 100,000 operations, 10 clients", closed_loop(100_000, 10, repeated, register))
+    if million:
+        measure(
+            "unique register, 1,000,000 operations, 30 clients, 2 % unknown",
+            closed_loop(1_000_000, 30, unique, register, unknown=0.02),
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""Watches what a check has spent of its budget."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from refute.checkers.result import Budget
+
+_STATM = Path("/proc/self/statm")
+
+
+def resident_bytes() -> int:
+    """What this process holds in memory; on systems without /proc the most that it ever held."""
+    try:
+        return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+
+
+class BudgetSpentError(Exception):
+    """The time or the memory of a check is used up; the text is the reason of the `unknown` result."""
+
+
+class Meter:
+    """Measures from its making on; `check` raises BudgetSpentError past a limit."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self._started = time.monotonic()
+        self._resident = resident_bytes() if budget.memory_limit_bytes is not None else 0
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the meter was made."""
+        return time.monotonic() - self._started
+
+    @property
+    def left(self) -> Budget:
+        """What is left of the time, as a budget."""
+        limit = self.budget.time_limit_s
+        return Budget(
+            None if limit is None else max(0.0, limit - self.elapsed_s), self.budget.memory_limit_bytes
+        )
+
+    def check(self) -> None:
+        """Raises BudgetSpentError where a limit is passed; about 10 µs."""
+        time_limit, memory_limit = self.budget.time_limit_s, self.budget.memory_limit_bytes
+        if time_limit is not None and self.elapsed_s > time_limit:
+            raise BudgetSpentError(f"the time limit of {time_limit:g} s is used up")
+        if memory_limit is not None and resident_bytes() - self._resident > memory_limit:
+            raise BudgetSpentError(f"the memory limit of {memory_limit / 1e6:g} MB is used up")
