@@ -1,0 +1,389 @@
+"""What a commit, a range or a branch touches: files, symbols, surfaces, claims, tests, callers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from refute.repository.claims import claims_of
+from refute.repository.comments import clean_comment
+from refute.repository.facts import FileFacts
+from refute.repository.file_kinds import PROSE, language_of, role_of
+from refute.repository.git_objects import run_git
+from refute.repository.mirror import RepositorySnapshot, SourceFile
+from refute.repository.models import ChangedFile, ChangeScope, Claim, MapItem, Place, RelatedTest
+from refute.repository.problems import RepositoryError
+from refute.repository.related_tests import strength_of
+from refute.repository.repository_map import KINDS
+from refute.repository.survey import Survey, survey
+
+_EMPTY_TREES = {
+    40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
+_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_COMMENT_LINE = re.compile(r"^\s*(//|/\*|\*|#(?!include|define|if|endif|else|pragma|\[)|--|%|;|\"\"\"|''')")
+_QUIET_ROLES = frozenset({"entry", "document", "reference", "news", "licence", "translation", "example"})
+_MOST_BYTES_OF_DIFF = 40_000_000
+_MOST_CALLERS = 40
+
+
+@dataclass
+class _Change:
+    path: str
+    old_path: str
+    status: str
+    added: list[tuple[int, str]] = field(default_factory=list)
+    removed: list[tuple[int, str]] = field(default_factory=list)
+
+
+def scope_change(snapshot: RepositorySnapshot, change: str) -> ChangeScope:
+    """What `change` touches: a commit, `A..B`, `A...B`, or a branch (against where it left HEAD).
+
+    The snapshot is the right-hand side: open the repository at that revision for line numbers that agree;
+    where it differs, a note says so. Raises RepositoryError where there is no such revision.
+    """
+    if snapshot.git_dir is None or snapshot.commit is None:
+        raise RepositoryError("a change needs a git repository with commits", where=snapshot.root)
+    base, head = _ends(snapshot, change)
+    changes, truncated = _diff(snapshot, base, head)
+    surveyed = survey(snapshot)
+    by_path = {file.path: (file, facts) for file, facts in surveyed.files}
+    files = [_changed_file(row, by_path.get(row.path)) for row in changes]
+    symbols = {name for file in files if file.role in ("code", "interface") for name in file.symbols}
+    claims = _touched_claims(snapshot, surveyed, changes)
+    surfaces = _surfaces(changes, by_path)
+    tests = _tests(surveyed, symbols, files)
+    callers = _callers(snapshot, surveyed, symbols, {file.path for file in files})
+    needed, why = _judge(files, claims, surfaces)
+    notes = (
+        [
+            f"The files were read at {snapshot.label[:12]}, the change ends at {head[:12]}: "
+            "line numbers may differ."
+        ]
+        if head != snapshot.commit
+        else []
+    )
+    if truncated:
+        notes.append("The difference is over 40 MB: the rest of it was not read.")
+    if snapshot.work_tree.sentence():
+        notes.append(snapshot.work_tree.sentence())
+    return ChangeScope(
+        name=snapshot.name,
+        base=base,
+        head=head,
+        files=tuple(files),
+        surfaces=tuple(surfaces),
+        claims=tuple(claims),
+        tests=tuple(tests),
+        callers=tuple(callers),
+        needs_distributed_test=needed,
+        why=why,
+        left_out=surveyed.left_out,
+        notes=tuple(notes),
+    )
+
+
+def revision_to_open(change: str) -> str:
+    """The revision at which to open a repository so that its lines are those of the end of the change."""
+    return re.split(r"\.\.\.?", change)[-1] or "HEAD"
+
+
+def _ends(snapshot: RepositorySnapshot, change: str) -> tuple[str, str]:
+    assert snapshot.git_dir is not None
+    if not change.strip() or change.startswith("-"):
+        raise RepositoryError(f"{change!r} names no change", hint="a commit, A..B or a branch")
+    if "..." in change:
+        left, _, right = change.partition("...")
+        return _merge_base(
+            snapshot, snapshot.resolve(left or "HEAD"), snapshot.resolve(right or "HEAD")
+        ), snapshot.resolve(right or "HEAD")
+    if ".." in change:
+        left, _, right = change.partition("..")
+        return snapshot.resolve(left or "HEAD"), snapshot.resolve(right or "HEAD")
+    head = snapshot.resolve(change)
+    main = next(
+        (
+            snapshot.references[name]
+            for name in (
+                "refs/remotes/origin/HEAD",
+                "refs/heads/main",
+                "refs/heads/master",
+                "refs/remotes/origin/main",
+                "refs/remotes/origin/master",
+            )
+            if name in snapshot.references
+        ),
+        None,
+    )
+    if f"refs/heads/{change}" in snapshot.references and main and main != head:
+        return _merge_base(snapshot, main, head), head
+    shown = run_git(snapshot.git_dir, "rev-parse", "--verify", "--quiet", f"{head}^1")
+    return shown.stdout.decode("ascii", "replace").strip() or _EMPTY_TREES[len(head)], head
+
+
+def _merge_base(snapshot: RepositorySnapshot, left: str, right: str) -> str:
+    assert snapshot.git_dir is not None
+    shown = run_git(snapshot.git_dir, "merge-base", left, right)
+    return shown.stdout.decode("ascii", "replace").split("\n")[0].strip() or left
+
+
+def _diff(snapshot: RepositorySnapshot, base: str, head: str) -> tuple[list[_Change], bool]:
+    assert snapshot.git_dir is not None
+    shown = run_git(
+        snapshot.git_dir,
+        "-c",
+        "core.quotePath=false",
+        "diff-tree",
+        "-r",
+        "-p",
+        "-U0",
+        "-M",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--ignore-submodules=all",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+        base,
+        head,
+        timeout_s=120,
+    )
+    if shown.returncode:
+        raise RepositoryError(
+            "the change cannot be read: objects are missing",
+            where=f"{base[:12]}..{head[:12]}",
+            hint="the clone is shallow or partial: fetch the rest",
+        )
+    text = shown.stdout[:_MOST_BYTES_OF_DIFF].decode("utf-8", "replace")
+    changes: list[_Change] = []
+    old = new = 0
+    in_hunk = False
+    for line in text.split("\n"):
+        if line.startswith("diff --git "):
+            names = re.match(r"diff --git \"?a/(.*?)\"? \"?b/(.*?)\"?$", line)
+            old_path, path = (names.group(1), names.group(2)) if names else (line[11:], line[11:])
+            changes.append(_Change(path, old_path, "modified"))
+            in_hunk = False
+        elif not changes:
+            continue
+        elif not in_hunk and line.startswith(("new file", "deleted file", "rename from ", "rename to ")):
+            current = changes[-1]
+            if line.startswith("rename from "):
+                current.old_path, current.status = line[12:], "renamed"
+            elif line.startswith("rename to "):
+                current.path = line[10:]
+            else:
+                current.status = "added" if line.startswith("new") else "deleted"
+        elif found := _HUNK.match(line):
+            old, new, in_hunk = int(found.group(1)), int(found.group(3)), True
+        elif in_hunk and line.startswith("+"):
+            changes[-1].added.append((new, line[1:]))
+            new += 1
+        elif in_hunk and line.startswith("-"):
+            changes[-1].removed.append((old, line[1:]))
+            old += 1
+    return [row for row in changes if row.path.startswith(snapshot.prefix)], len(
+        shown.stdout
+    ) > _MOST_BYTES_OF_DIFF
+
+
+def _changed_file(change: _Change, known: tuple[SourceFile, FileFacts] | None) -> ChangedFile:
+    lines = [number for number, _ in change.added] or [number for number, _ in change.removed]
+    symbols: list[str] = []
+    if known is not None and change.status != "deleted":
+        touched = {number for number, _ in change.added} | {
+            number for number, _ in change.removed if not change.added
+        }
+        symbols = [
+            row.name
+            for row in known[1].definitions
+            if row.kind not in ("module", "variable")
+            and any(row.line <= number <= row.end_line for number in touched)
+        ]
+    return ChangedFile(
+        path=change.path,
+        status=change.status,
+        role=role_of(change.path),
+        language=language_of(change.path),
+        added=len(change.added),
+        removed=len(change.removed),
+        lines=tuple(_runs(lines))[:20],
+        symbols=tuple(dict.fromkeys(symbols))[:30],
+        only_comments=_only_comments(change),
+    )
+
+
+def _runs(numbers: Sequence[int]) -> Iterable[tuple[int, int]]:
+    start = last = None
+    for number in sorted(set(numbers)):
+        if last is not None and number == last + 1:
+            last = number
+            continue
+        if start is not None and last is not None:
+            yield start, last
+        start = last = number
+    if start is not None and last is not None:
+        yield start, last
+
+
+def _only_comments(change: _Change) -> bool:
+    """Whether nothing but comments and white space changed; a rename without changes counts."""
+    if language_of(change.path) in PROSE:
+        return False
+    added, removed = [text for _, text in change.added], [text for _, text in change.removed]
+    if "".join("".join(added).split()) == "".join("".join(removed).split()):
+        return language_of(change.path) not in ("python", "yaml", "make")
+    return all(
+        not text.strip() or (_COMMENT_LINE.match(text) and clean_comment(text) is not None)
+        for text in (*added, *removed)
+    )
+
+
+def _touched_claims(
+    snapshot: RepositorySnapshot, surveyed: Survey, changes: Sequence[_Change]
+) -> list[Claim]:
+    """Claims with a citation on a changed line, then those bound to a changed symbol's file region."""
+    lines: dict[str, set[int]] = {
+        row.path: {number for number, _ in row.added} | {number for number, _ in row.removed}
+        for row in changes
+    }
+    whole = claims_of(snapshot, surveyed, top=40, keep=1500)
+    found = []
+    for claim in whole.claims:
+        places = [Place(path=claim.path, line=claim.line, end_line=claim.end_line), *claim.also_at]
+        if any(
+            number in lines.get(place.path, ())
+            for place in places
+            for number in range(place.line - 1, place.end_line + 2)
+        ):
+            found.append(claim)
+    return found[:60]
+
+
+def _surfaces(changes: Sequence[_Change], by_path: dict[str, tuple[SourceFile, FileFacts]]) -> list[MapItem]:
+    found = []
+    for change in changes:
+        if change.path not in by_path or role_of(change.path) not in (
+            "code",
+            "interface",
+            "settings",
+            "tooling",
+        ):
+            continue
+        touched = {number for number, _ in change.added} | {number for number, _ in change.removed}
+        kinds: Counter[str] = Counter()
+        for kind, line, shown in by_path[change.path][1].marks:
+            near = any(abs(line - number) <= 12 for number in touched)
+            if kind in KINDS and not kinds[kind] and (near or role_of(change.path) == "interface"):
+                kinds[kind] += 1
+                found.append(
+                    MapItem(
+                        kind=kind, name=change.path, path=change.path, line=line, end_line=line, shown=shown
+                    )
+                )
+        if role_of(change.path) == "interface" and not kinds:
+            found.append(MapItem(kind="wire format", name=change.path, path=change.path, line=1, end_line=1))
+    return found[:60]
+
+
+def _tests(surveyed: Survey, symbols: set[str], files: Sequence[ChangedFile]) -> list[RelatedTest]:
+    """Tests that changed, and tests whose name holds the name of a changed symbol."""
+    changed = {file.path: file for file in files if file.role == "test"}
+    short = {name.rsplit(".", 1)[-1].lower() for name in symbols if len(name.rsplit(".", 1)[-1]) > 5}
+    found = []
+    for file, facts in surveyed.files:
+        for case in facts.tests:
+            touched = file.path in changed and any(
+                first <= case.end_line and last >= case.line for first, last in changed[file.path].lines
+            )
+            plain = case.name.lower().replace("_", "").replace(" ", "")
+            if touched or any(name.replace("_", "") in plain for name in short):
+                place = Place(path=file.path, line=case.line, end_line=case.end_line)
+                found.append(
+                    (not touched, RelatedTest(name=case.name, place=place, strength=strength_of(case)))
+                )
+    found.sort(key=lambda row: (row[0], row[1].place.path, row[1].place.line))
+    return [test for _, test in found[:60]]
+
+
+def _callers(
+    snapshot: RepositorySnapshot, surveyed: Survey, symbols: set[str], changed: set[str]
+) -> list[MapItem]:
+    """Lines elsewhere that name a changed symbol; names that are everywhere are skipped."""
+    short = sorted({name.rsplit(".", 1)[-1] for name in symbols if len(name.rsplit(".", 1)[-1]) > 3})[:60]
+    if not short:
+        return []
+    pattern = re.compile(r"\b(" + "|".join(map(re.escape, short)) + r")\b")
+    found: list[tuple[str, MapItem]] = []
+    counts: Counter[str] = Counter()
+    wanted = [
+        file
+        for file, facts in surveyed.files
+        if file.path not in changed and role_of(file.path) in ("code", "interface") and facts.definitions
+    ]
+    definitions = {file.path: facts.definitions for file, facts in surveyed.files}
+    for file, data in snapshot.contents(wanted):
+        text = data.decode("utf-8", "replace")
+        line = position = 0
+        lines = text.split("\n")
+        for match in pattern.finditer(text):
+            line += text.count("\n", position, match.start())
+            position = match.start()
+            shown = lines[line].strip()
+            if shown.startswith(("//", "#", "*", "/*", "--")):
+                continue
+            counts[match.group(1)] += 1
+            if counts[match.group(1)] <= 30:
+                within = ""
+                for row in definitions[file.path]:
+                    if row.line <= line + 1 <= row.end_line:
+                        within = row.name
+                item = MapItem(
+                    kind="caller",
+                    name=f"{within or file.path} uses {match.group(1)}",
+                    path=file.path,
+                    line=line + 1,
+                    end_line=line + 1,
+                    shown=shown[:120],
+                )
+                found.append((match.group(1), item))
+    return [item for name, item in found if counts[name] <= 60][:_MOST_CALLERS]
+
+
+def _judge(
+    files: Sequence[ChangedFile], claims: Sequence[Claim], surfaces: Sequence[MapItem]
+) -> tuple[bool, str]:
+    if not files:
+        return False, "Nothing changed."
+    if all(file.role in _QUIET_ROLES for file in files):
+        promised = sum(claim.path in {file.path for file in files} for claim in claims)
+        return False, "Only documents changed: this needs no distributed test." + (
+            f" {promised} claims were reworded: read whether the promise itself moved." if promised else ""
+        )
+    loud = [
+        file
+        for file in files
+        if file.role not in _QUIET_ROLES
+        and not file.only_comments
+        and not (file.status == "renamed" and not file.added and not file.removed)
+    ]
+    if not loud:
+        return False, "Only comments, formatting or names of files changed: this needs no distributed test."
+    if all(file.role == "test" for file in loud):
+        return False, "Only tests changed: run them; the product needs no new distributed test."
+    if all(file.role in ("ci", "build", "tooling", "data", "test", "generated", "vendored") for file in loud):
+        return (
+            False,
+            "Only build files, CI or tooling changed: no distributed test, but check what is shipped.",
+        )
+    kinds = sorted({item.kind for item in surfaces})
+    count = sum(file.role in ("code", "interface", "settings") for file in loud)
+    because = f"product code changed in {count} files"
+    if claims:
+        because += f", {len(claims)} claims rest on changed lines"
+    if kinds:
+        because += f", touching {', '.join(kinds[:6])}"
+    return True, because[0].upper() + because[1:] + "."

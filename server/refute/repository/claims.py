@@ -1,0 +1,206 @@
+"""The claims that a repository makes: found, compared, ranked, cited, and each citation checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from refute.repository.clusters import near_duplicates
+from refute.repository.contradictions import find_contradictions
+from refute.repository.facts import LEAST_SCORE
+from refute.repository.falsifiers import falsifier_of
+from refute.repository.fingerprint import room_version
+from refute.repository.lexicon import CATEGORIES
+from refute.repository.mirror import RepositorySnapshot
+from refute.repository.models import Claim, ClaimSet, Place, Threshold
+from refute.repository.ranking import Candidate, candidates, ranked
+from refute.repository.related_tests import TestIndex
+from refute.repository.sentences import words_of
+from refute.repository.store import FactStore
+from refute.repository.survey import Survey, survey
+from refute.repository.weighing import conditions_of, default_of, polarity_of, threshold_of
+
+_MOST_COMPARED = 6000
+_CONFIDENCE = {
+    "document": 0.8,
+    "doc-comment": 0.8,
+    "setting": 0.75,
+    "code-comment": 0.65,
+    "assertion": 0.6,
+    "error": 0.55,
+    "test-name": 0.45,
+    "log": 0.35,
+}
+_RULES = {
+    "assertion": "an assertion or panic says what must hold",
+    "error": "an error message says what is refused",
+    "test-name": "the name of a test says what it pins",
+    "log": "a warning says what should not happen",
+}
+
+
+def extract_claims(snapshot: RepositorySnapshot, *, top: int = 40, keep: int = 600) -> ClaimSet:
+    """The claims of a snapshot in rank order: `top` are shown, `keep` are held for those who ask on.
+
+    Every quote has been compared with the lines at its citation, read anew; one that differs is withheld and
+    counted. The answer for the same content is remembered, so that asking again is quick.
+    """
+    key = _key(snapshot, keep)
+    with FactStore(snapshot.cache) as store:
+        for _, text in store.get_many([key]):
+            remembered = ClaimSet.model_validate_json(text)
+            return remembered.model_copy(
+                update={
+                    "top": top,
+                    "commit": snapshot.label,
+                    "name": snapshot.name,
+                    "notes": _notes(snapshot),
+                }
+            )
+    found = claims_of(snapshot, survey(snapshot), top=top, keep=keep)
+    with FactStore(snapshot.cache) as store:
+        store.put_many([(key, found.model_dump_json())])
+    return found
+
+
+def _key(snapshot: RepositorySnapshot, keep: int) -> str:
+    parts = [
+        "claims",
+        snapshot.tree,
+        snapshot.label,
+        str(keep),
+        room_version(),
+        json.dumps(dict(snapshot.left_out), sort_keys=True),
+    ]
+    return "claims:" + hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
+
+
+def _notes(snapshot: RepositorySnapshot) -> tuple[str, ...]:
+    notes = []
+    if snapshot.commit is None:
+        notes.append(
+            "Not a git commit: citations carry no revision."
+            if snapshot.files
+            else "There is no commit, or nothing in it."
+        )
+    if snapshot.shallow:
+        notes.append("The clone is shallow: history is cut off, files are whole.")
+    if snapshot.work_tree.sentence():
+        notes.append(snapshot.work_tree.sentence())
+    if snapshot.submodules:
+        notes.append(f"Submodules are not entered: {', '.join(snapshot.submodules[:5])}.")
+    return tuple(notes)
+
+
+def claims_of(snapshot: RepositorySnapshot, surveyed: Survey, *, top: int, keep: int) -> ClaimSet:
+    """As `extract_claims`, from a survey that is at hand."""
+    rows = candidates(surveyed.files)
+    clusters = near_duplicates(rows[:_MOST_COMPARED])
+    order = ranked(clusters, keep)
+    tests = TestIndex(surveyed.files)
+    quotes = _Quotes(snapshot, order)
+    claims: list[Claim] = []
+    withheld = 0
+    for cluster in order:
+        claim = _claim(cluster, len(claims) + 1, snapshot, quotes, tests)
+        if claim is None:
+            withheld += 1
+        else:
+            claims.append(claim)
+    counted = Counter(claim.category for claim in claims)
+    notes = list(_notes(snapshot))
+    if surveyed.cache_problem:
+        notes.append(surveyed.cache_problem)
+    return ClaimSet(
+        name=snapshot.name,
+        commit=snapshot.label,
+        top=top,
+        claims=tuple(claims),
+        counts={category: counted.get(category, 0) for category in CATEGORIES},
+        contradictions=tuple(find_contradictions(snapshot, surveyed, rows)),
+        candidates=len(rows),
+        withheld=withheld,
+        left_out=surveyed.left_out,
+        without_grammar=surveyed.without_grammar,
+        notes=tuple(notes),
+    )
+
+
+class _Quotes:
+    """The lines of every cited file, read from the snapshot once more, apart from how they were found."""
+
+    def __init__(self, snapshot: RepositorySnapshot, clusters: Sequence[Sequence[Candidate]]) -> None:
+        wanted = {cluster[0].path for cluster in clusters}
+        files = [file for file in snapshot.files if file.path in wanted]
+        self._lines: dict[str, list[str]] = {}
+        for file, data in snapshot.contents(files):
+            text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+            self._lines[file.path] = text.split("\n")
+
+    def quote(self, path: str, line: int, end_line: int, sentence: str) -> str | None:
+        """The cited lines, if every word of the sentence stands in them in its order; else None."""
+        lines = self._lines.get(path, [])
+        if not 1 <= line <= end_line <= len(lines):
+            return None
+        text = "\n".join(lines[line - 1 : end_line])
+        there = iter(words_of(text))
+        return text if all(word in there for word in words_of(sentence)) else None
+
+
+def _claim(
+    cluster: Sequence[Candidate], rank: int, snapshot: RepositorySnapshot, quotes: _Quotes, tests: TestIndex
+) -> Claim | None:
+    head = cluster[0]
+    row = head.statement
+    said = row.text
+    if (
+        row.channel == "setting" and row.default and f"defaults to {row.default}" in said
+    ) or " (default " in said:
+        said = re.sub(r" \(default [^)]*\):| defaults to ", " ", said)
+    quote = quotes.quote(head.path, row.line, row.end_line, said.removeprefix("assert "))
+    if quote is None:
+        return None
+    category = CATEGORIES[row.category]
+    threshold = threshold_of(row.text)
+    places = [
+        Place(path=other.path, line=other.statement.line, end_line=other.statement.end_line)
+        for other in cluster[1:]
+    ]
+    confidence = min(0.98, _CONFIDENCE.get(row.channel, 0.5) + 0.04 * max(0.0, min(row.score - 5.0, 4.0)))
+    reasons = [f"{row.channel}", *(f"says {name!r}" for name in row.reasons[:4])]
+    if len(places):
+        reasons.append(f"said {len(places) + 1} times")
+    default = row.default or default_of(row.text)
+    return Claim(
+        id="C-"
+        + hashlib.sha256(
+            f"{head.path}\0{' '.join(words_of(row.text))}".encode("utf-8", "replace")
+        ).hexdigest()[:10],
+        rank=rank,
+        score=round(head.worth, 2),
+        sentence=row.text,
+        quote=quote,
+        path=head.path,
+        line=row.line,
+        end_line=row.end_line,
+        commit=snapshot.label,
+        symbol=row.symbol,
+        heading=row.heading,
+        channel=row.channel,
+        category=category,
+        secondary=tuple(CATEGORIES[at] for at in row.secondary),
+        polarity=polarity_of(row.text, row.channel),
+        conditions=conditions_of(row.text),
+        default=default or None,
+        threshold=Threshold(value=threshold[0], unit=threshold[1]) if threshold else None,
+        explicit=row.channel not in _RULES,
+        rule=_RULES.get(row.channel, ""),
+        confidence=round(confidence if row.score >= LEAST_SCORE else 0.2, 2),
+        reasons=tuple(reasons),
+        falsified_by=falsifier_of(category, row.text),
+        also_at=tuple(places[:12]),
+        related_tests=tests.related(row),
+    )

@@ -1,0 +1,342 @@
+"""Takes one file apart into statements that promise something, symbols, tests, and telling marks."""
+
+# ruff: noqa: E501  (a table of patterns is read by its rows)
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from refute.repository.comments import clean_comment, comment_paragraphs, scan_comments
+from refute.repository.file_kinds import (
+    COMMENTED,
+    GRAMMARS,
+    INTERFACES,
+    PROSE,
+    SETTINGS,
+    language_of,
+    role_of,
+)
+from refute.repository.fingerprint import readers_version
+from refute.repository.marks import find_marks
+from refute.repository.messages import Message, messages_in
+from refute.repository.prose import paragraphs
+from refute.repository.sentences import Sentence, split_sentences, words_of
+from refute.repository.syntax import Definition, Syntax, read_syntax
+from refute.repository.test_cases import TestCase, tests_in
+from refute.repository.weighing import Weighed, weigh
+
+LEAST_SCORE = 1.6
+_LONGEST_LINE = 20_000
+_LONGEST_JOIN = 7
+_LONGEST_TEXT = 700
+_LEANS = re.compile(
+    r"(however|otherwise|this|it|if|in th(?:is|at|ese) cases?|therefore|thus|hence|so|but|these|that|note|also|unless|"
+    r"they|instead|in other words|in particular|as a result|until|when|without)\b", re.I)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence that promises something, where it stands, and what it was judged to be worth."""
+
+    text: str
+    line: int
+    end_line: int
+    channel: str
+    score: float
+    category: int
+    secondary: tuple[int, ...] = ()
+    promise: float = 0.0
+    domain: float = 0.0
+    reasons: tuple[str, ...] = ()
+    symbol: str = ""
+    heading: str = ""
+    default: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """All that later steps need of one file; the path is not part of it, so equal contents are read once."""
+
+    language: str
+    lines: int
+    statements: tuple[Statement, ...] = ()
+    definitions: tuple[Definition, ...] = ()
+    tests: tuple[TestCase, ...] = ()
+    marks: tuple[tuple[str, int, str], ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    def to_json(self) -> str:
+        """One line of JSON, for the cache and between processes."""
+        return json.dumps(
+            [
+                self.language,
+                self.lines,
+                [list(asdict(row).values()) for row in self.statements],
+                [list(asdict(row).values()) for row in self.definitions],
+                [list(asdict(row).values()) for row in self.tests],
+                self.marks,
+                self.notes,
+            ]
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> FileFacts:
+        """The inverse of `to_json`."""
+        language, lines, statements, definitions, tests, marks, notes = json.loads(text)
+        return cls(
+            language,
+            lines,
+            tuple(_statement_from(row) for row in statements),
+            tuple(Definition(*row) for row in definitions),
+            tuple(TestCase(*row) for row in tests),
+            tuple((kind, line, shown) for kind, line, shown in marks),
+            tuple(notes),
+        )
+
+
+def _statement_from(row: list[Any]) -> Statement:
+    row[6], row[9] = tuple(row[6]), tuple(row[9])
+    return Statement(*row)
+
+
+def cache_key(path: str, blob: str) -> str:
+    """Equal keys have equal facts: content, how it is read, and the version of the reader."""
+    return f"{blob}:{language_of(path)}:{'t' if role_of(path) == 'test' else ''}:{readers_version()}"
+
+
+def read_facts(path: str, data: bytes) -> FileFacts:
+    """The facts of one file. Never raises on content: what cannot be read is a note."""
+    language = language_of(path)
+    if b"\0" in data[:8192]:
+        return FileFacts(language, 0, notes=("binary",))
+    text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
+    notes: list[str] = ["invalid UTF-8"] if "\ufffd" in text else []
+    if max(map(len, lines)) > _LONGEST_LINE:
+        return FileFacts(language, len(lines), notes=(*notes, "a line over 20,000 characters"))
+    test = role_of(path) == "test"
+    if language in PROSE:
+        return FileFacts(language, len(lines), tuple(_from_prose(text, language)), notes=tuple(notes))
+    if _says_generated(lines):
+        return FileFacts(language, len(lines), marks=tuple(find_marks(lines)), notes=(*notes, "generated"))
+    syntax = Syntax((), (), False)
+    statements: list[Statement] = []
+    if language in GRAMMARS:
+        try:
+            syntax = read_syntax(text.encode("utf-8"), language)
+        except (ImportError, OSError, ValueError) as error:
+            notes.append(f"no grammar ({type(error).__name__})")
+        if syntax.broken:
+            notes.append("syntax errors")
+        for block in syntax.comments:
+            rows = [
+                (number, clean_comment(lines[number - 1])) for number in range(block.line, block.end_line + 1)
+            ]
+            if lines[block.line - 1].lstrip()[:1] not in ("/", "#", "*", '"', "'", ";"):
+                rows[0] = (block.line, clean_comment(_behind_code(lines[block.line - 1])))
+            channel = "doc-comment" if block.is_doc else "code-comment"
+            statements += _from_block(rows, channel, block.symbol)
+    elif (
+        language in COMMENTED
+        or language in INTERFACES
+        or language in SETTINGS
+        or language in ("make", "docker", "jsonnet")
+    ):
+        if language in COMMENTED:
+            notes.append("no grammar")
+        statements += _from_scan(lines, language)
+    if not test:
+        statements += _from_messages(messages_in(lines, language), syntax)
+    tests = tuple(tests_in(lines, language, syntax.definitions)) if test or language == "rust" else ()
+    for case in tests:
+        words = " ".join(words_of(case.name))
+        judged = weigh(words.removeprefix("test "))
+        if judged is not None and len(words.split()) >= 4:
+            statements.append(_statement(words, case.line, case.line, "test-name", judged, symbol=case.name))
+    return FileFacts(
+        language,
+        len(lines),
+        tuple(row for row in statements if row.score >= LEAST_SCORE),
+        syntax.definitions,
+        tests,
+        tuple(find_marks(lines)),
+        tuple(notes),
+    )
+
+
+def _behind_code(line: str) -> str:
+    found = re.search(r"(?://|/\*|#)(?![^\"]*\"[^\"]*$)", line)
+    return line[found.start() :] if found else line
+
+
+def _says_generated(lines: list[str]) -> bool:
+    return any(
+        re.search(r"generated by|do not edit|@generated|autogenerated", line, re.I) for line in lines[:6]
+    )
+
+
+def _statement(
+    text: str,
+    line: int,
+    end: int,
+    channel: str,
+    judged: Weighed,
+    *,
+    bonus: float = 0.0,
+    symbol: str = "",
+    heading: str = "",
+    default: str = "",
+) -> Statement:
+    return Statement(
+        text,
+        line,
+        end,
+        channel,
+        round(judged.score + bonus, 3),
+        judged.category,
+        judged.secondary,
+        judged.promise,
+        judged.domain,
+        judged.reasons,
+        symbol,
+        heading,
+        default,
+    )
+
+
+def _from_prose(text: str, language: str) -> Iterator[Statement]:
+    for paragraph in paragraphs(text, language):
+        heading = " > ".join(paragraph.headings)
+        judged = []
+        for sentence in split_sentences(paragraph.lines):
+            shown = sentence.text
+            context = ""
+            if paragraph.kind == "row" and paragraph.lead and paragraph.lead != shown:
+                context = ""
+            elif paragraph.kind == "item" and len(shown) < 90 and paragraph.lead:
+                context = paragraph.lead
+            elif re.match(r"defaults?\b", shown, re.I) and paragraph.headings:
+                context = paragraph.headings[-1]
+            weighed = weigh(f"{context} {shown}" if context else shown)
+            judged.append((sentence, weighed))
+        bonus = {"note": 0.5, "item": 0.1, "row": -0.1}.get(paragraph.kind, 0.0)
+        yield from _joined(judged, "document", bonus=bonus, heading=heading)
+
+
+def _from_block(
+    rows: list[tuple[int, str]], channel: str, symbol: str, default: str = ""
+) -> Iterator[Statement]:
+    bonus = 0.4 if default else 0.0
+    for part in comment_paragraphs(rows):
+        judged = [(sentence, weigh(sentence.text)) for sentence in split_sentences(part)]
+        yield from _joined(judged, channel, symbol=symbol, default=default, bonus=bonus)
+
+
+def _joined(
+    judged: list[tuple[Sentence, Weighed | None]],
+    channel: str,
+    *,
+    bonus: float = 0.0,
+    symbol: str = "",
+    heading: str = "",
+    default: str = "",
+) -> Iterator[Statement]:
+    """Neighbouring sentences of a paragraph that promise the same, or lean on the one before, are one statement."""
+    group: list[tuple[Sentence, Weighed]] = []
+    for sentence, weighed in judged:
+        if weighed is None or weighed.score < LEAST_SCORE:
+            if group:
+                yield _grouped(group, channel, bonus, symbol, heading, default)
+            group = []
+            continue
+        if group and not (
+            sentence.end_line - group[0][0].line < _LONGEST_JOIN
+            and sum(len(row.text) for row, _ in group) + len(sentence.text) < _LONGEST_TEXT
+            and (_LEANS.match(sentence.text) or weighed.category == group[-1][1].category)
+        ):
+            yield _grouped(group, channel, bonus, symbol, heading, default)
+            group = []
+        group.append((sentence, weighed))
+    if group:
+        yield _grouped(group, channel, bonus, symbol, heading, default)
+
+
+def _grouped(
+    group: list[tuple[Sentence, Weighed]],
+    channel: str,
+    bonus: float,
+    symbol: str,
+    heading: str,
+    default: str,
+) -> Statement:
+    _, best = max(group, key=lambda row: row[1].score)
+    others = [row for _, row in group if row is not best]
+    more = tuple(row.category for row in others if row.category != best.category)
+    judged = Weighed(
+        best.score + 0.15 * min(len(others), 3),
+        best.category,
+        tuple(dict.fromkeys((*best.secondary, *more)))[:3],
+        best.promise,
+        best.domain,
+        best.reasons,
+    )
+    text = " ".join(sentence.text for sentence, _ in group)
+    line, end = group[0][0].line, group[-1][0].end_line
+    return _statement(
+        text, line, end, channel, judged, bonus=bonus, symbol=symbol, heading=heading, default=default
+    )
+
+
+_SETTING = re.compile(r"^\s*[#;]?\s*[\"']?([A-Za-z][\w.-]{2,60})[\"']?\s*(?:[:=]\s*|\s)(\S.{0,80})$")
+_DECLARED = re.compile(
+    r"\b(?:message|service|rpc|enum|struct|interface|table|CREATE TABLE)\s+(\w+)|(\w+)\s*=\s*\d+\s*[;\[]|^\s*([a-z]\w*)\s*\(|-spec\s+(\w+)|^\s*(?:local\s+)?function\s+([\w.:]+)|\(defn-?\s+([\w-]+)"
+)
+
+
+def _from_scan(lines: list[str], language: str) -> Iterator[Statement]:
+    for block in scan_comments(lines, language):
+        rows = [(number, clean_comment(line)) for number, line in block]
+        after = next((line for line in lines[block[-1][0] : block[-1][0] + 2] if line.strip()), "")
+        symbol = default = ""
+        channel = "doc-comment" if language in INTERFACES else "code-comment"
+        if language in SETTINGS:
+            channel = "setting"
+            found = _SETTING.match(after) or _SETTING.match(block[-1][1])
+            if found:
+                symbol, default = found.group(1), found.group(2).strip()
+        else:
+            declared = _DECLARED.search(after)
+            symbol = next((name for name in declared.groups() if name), "") if declared else ""
+        yield from _from_block(rows, channel, symbol, default)
+
+
+def _from_messages(messages: Iterable[Message], syntax: Syntax) -> Iterator[Statement]:
+    for message in messages:
+        judged = weigh(message.text)
+        if judged is None:
+            continue
+        symbol = _enclosing(syntax.definitions, message.line)
+        yield _statement(
+            message.text,
+            message.line,
+            message.end_line,
+            message.channel,
+            judged,
+            bonus=message.bonus,
+            symbol=message.symbol or symbol,
+            default=message.default,
+        )
+
+
+def _enclosing(definitions: tuple[Definition, ...], line: int) -> str:
+    best = ""
+    for row in definitions:
+        if row.line > line:
+            break
+        if row.end_line >= line:
+            best = row.name
+    return best

@@ -1,0 +1,68 @@
+"""Finds lines that show what a program does: listens, syncs, elects, authenticates, fails on purpose."""
+
+# ruff: noqa: E501  (a table of patterns is read by its rows)
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+_MOST_OF_A_KIND = 4
+_KINDS: tuple[tuple[str, str], ...] = (
+    ("persistence", r"\b(?:fsync|fdatasync|F_FULLFSYNC|FlushFileBuffers|rocksdb|leveldb|bbolt|bolt\.Open|sqlite3?|lmdb|badger|"
+                    r"FileChannel\.force|force\(true\)|mmap|write_?ahead|\w*WAL\b|journal|os\.OpenFile|\.Sync\(\)|sync_all|"
+                    r"CREATE TABLE|ActiveRecord|sequelize)\b"),
+    ("replication", r"\b(?:raft|paxos|zab|quorum|replicat\w+|AppendEntries|RequestVote|appendEntries|viewstamped|gossip|"
+                    r"(?:become|step_?down)\w*[Ll]eader|become_?(?:leader|follower)|leader_?election|PSYNC|anti_?entropy|crdt)\b"),
+    ("rpc", r"\b(?:grpc\.NewServer|^service \w+|rpc \w+\s*\(|RegisterService|tonic::|netty|ServerBootstrap|thrift|brpc|"
+            r"net/rpc|tarpc|GenServer|gen_server|gen_statem|register_command|redisCommandTable)\b"),
+    ("rest", r"(?:\bhttp\.Handle(?:Func)?\b|\.HandleFunc\(|@(?:Get|Post|Put|Delete|Request)Mapping|@(?:app|router|blueprint)\.(?:route|get|post)|"
+             r"\brouter\.(?:get|post|put|delete)\(|express\(\)|\bMux\b|MapGet\(|Sinatra|Rack::|axum::|actix_web|@Path\()"),
+    ("listener", r"\b(?:net\.Listen\w*|TcpListener|ServerSocket\w*|anetTcpServer|asyncio\.start_server|createServer|bind\s*\(\s*\w*sock\w*|"
+                 r"ListenAndServe\w*|tls\.Listen|gen_tcp:listen|TCPServer)\b"),
+    ("cli", r"\b(?:cobra\.Command|flag\.Parse|argparse|click\.command|clap::|structopt|OptionParser|commander|"
+            r"getopt(?:_long)?|CommandLine|picocli|JCommander|main\s*\(\s*(?:int argc|String\b|\)|args))"),
+    ("wire format", r"\b(?:syntax = \"proto[23]\"|protobuf|msgpack|MessagePack|\w*[Pp]rotocol_?[Vv]ersion|magic_?number|MAGIC|flatbuffers|avro|"
+                    r"RESP[23]?|encoding/binary|ByteBuffer|struct\.pack)\b"),
+    ("disk format", r"\b(?:crc32\w*|Crc32\w*|checksum\w*|file_?format|FORMAT_VERSION|RDB_VERSION|segment_?file|snapshot_?file|SSTable|manifest)\b"),
+    ("background", r"\b(?:time\.NewTicker|time\.Tick|time\.AfterFunc|ScheduledExecutor\w*|setInterval|tokio::spawn|threading\.Thread|Thread\.new|"
+                   r"aeCreateTimeEvent|serverCron|bio_\w+|cron\w*|Timer\(|BackgroundService|IHostedService|Process\.send_after|"
+                   r"erlang:send_after|timer:send|daemon_?thread|[Ss]cheduler)\b"),
+    ("auth", r"\b(?:authenticat\w+|authoriz\w+|\w*ACL\w*|rbac|RBAC|jwt|JWT|tls\.Config|SSLContext|mTLS|sasl|SASL|permission\w*|tenant\w*|"
+             r"namespace_?id|nkeys?|bcrypt)\b"),
+    ("observability", r"\b(?:prometheus|opentelemetry|OpenTelemetry|otel|expvar|statsd|micrometer|MetricRegistry|go-metrics|metrics\.\w+|"
+                      r"telemetry|tracing::|datadog|slowlog|/metrics|/healthz?|/readyz)\b"),
+    ("fault hook", r"(?:gofail:|\bfail_point!|\bfailpoint\w*|\bFAULT_INJECT\w*|\bDEBUG SLEEP\b|\bdebugCommand\b|\bsync_point\b|TEST_SYNC_POINT|"
+                   r"\bfault_?inject\w*|\bchaos\w*|\binject_?(?:error|fault|failure)\w*|\bbuggify\b|\bBUGGIFY\b|\bmadsim\b|\bturmoil\b|\bloom::|"
+                   r"\bProcess\.kill\b.*STOP|assert\.(?:Always|Reachable|Sometimes)\()"),
+    ("switch", r"\b(?:os\.[Gg]etenv|os\.LookupEnv|os\.environ|ENV\[|process\.env\.|std::env::var|System\.getenv|getenv\s*\(|System\.get_env)"),
+    ("isolation", r"(?:FOR UPDATE|SKIP LOCKED|SERIALIZABLE|REPEATABLE READ|READ COMMITTED|ISOLATION LEVEL|isolation_level|pg_advisory\w*|"
+                  r"ON CONFLICT|compareAndSet|CompareAndSwap|WATCH\b|MULTI\b)"),
+    ("acknowledgement", r"\b(?:acks?_late|basic\.ack|basic_ack|nack|requeue\w*|visibility_timeout|max_deliver\w*|ack_wait|AckPolicy|"
+                        r"dedup\w*|idempot\w+|exactly_?once)\b"),
+)  # fmt: skip
+_COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _KINDS)
+_EMPTY_CATCH = re.compile(
+    r"catch\s*(?:\([^)]*\))?\s*\{\s*\}|except[^:\n]*:\s*(?:#[^\n]*)?\s*pass\b|rescue[^\n]*\n\s*(?:nil|end)\b|if err != nil \{\s*\}|let _ = "
+)
+_DELICATE = re.compile(r"dedup|ack|fsync|sync|lease|lock|commit|persist|flush|fenc", re.I)
+
+
+def find_marks(lines: Sequence[str]) -> Iterator[tuple[str, int, str]]:
+    """`(kind, line, text)`: at most four of a kind a file; linear."""
+    text = "\n".join(lines)
+    if len(text) > 2_000_000:
+        return
+    for kind, pattern in _COMPILED:
+        line = position = 0
+        for found in islice(pattern.finditer(text), _MOST_OF_A_KIND):
+            line += text.count("\n", position, found.start())
+            position = found.start()
+            yield kind, line + 1, lines[line].strip()[:160]
+    for found in _EMPTY_CATCH.finditer(text):
+        line = text.count("\n", 0, found.start())
+        around = " ".join(lines[max(0, line - 4) : line + 1])
+        delicate = _DELICATE.search(around)
+        if delicate:
+            yield "fail-open", line + 1, lines[line].strip()[:160]

@@ -1,0 +1,213 @@
+"""Reads build files, scripts and CI workflows for how the tests are run."""
+
+# ruff: noqa: E501  (a table of patterns is read by its rows)
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from refute.repository.file_kinds import role_of
+from refute.repository.models import ToolboxEntry
+
+_TEST_WORD = re.compile(
+    r"test|check|bench|fuzz|chaos|robust|e2e|integration|smoke|stress|jepsen|verify|lazyfs|gofail|failpoint|simulat|soak|spec|fault|race|coverage|dialyz|ct\b|eunit|valgrind|tsan|proper",
+    re.I,
+)
+_TARGET = re.compile(r"^([A-Za-z0-9][\w./%-]*)\s*:(?![=:])(.*)$", re.M)
+_JUST = re.compile(r"^@?([a-z][\w-]*)(?:\s+[^:=]*)?:(?!=)", re.M)
+_NAMED = {
+    "tox.ini": ("tox", "tox"), "noxfile.py": ("nox", "nox"), "cargo.toml": ("cargo", "cargo test"), "pom.xml": ("Maven", "mvn test"),
+    "build.gradle": ("Gradle", "./gradlew test"), "build.gradle.kts": ("Gradle", "./gradlew test"), "build.sbt": ("sbt", "sbt test"),
+    "mix.exs": ("mix", "mix test"), "project.clj": ("Lein", "lein test"), "deps.edn": ("Clojure CLI", "clojure -X:test"),
+    "rebar.config": ("rebar3", "rebar3 ct"), "build.zig": ("zig build", "zig build test"), "package.json": ("npm", "npm test"),
+    "rakefile": ("rake", "bundle exec rake test"), "cmakelists.txt": ("CTest", "cmake -B build && ctest --test-dir build"),
+    "build.bazel": ("Bazel", "bazel test //..."), "module.bazel": ("Bazel", "bazel test //..."), "workspace": ("Bazel", "bazel test //..."),
+    "go.mod": ("go", "go test ./..."), "pytest.ini": ("pytest", "pytest"), "phpunit.xml.dist": ("PHPUnit", "vendor/bin/phpunit"),
+    "phpunit.xml": ("PHPUnit", "vendor/bin/phpunit"), "package.swift": ("swift", "swift test"), "composer.json": ("composer", "composer test"),
+    "pyproject.toml": ("pytest", "pytest"), "setup.cfg": ("pytest", "pytest"), "gemfile": ("bundler", "bundle exec rake"), "erlang.mk": ("erlang.mk", "make tests"),
+    "meson.build": ("meson", "meson test"), "dune-project": ("dune", "dune test"), "stack.yaml": ("stack", "stack test"),
+}  # fmt: skip
+_SCRIPT = re.compile(r"(^|/)(run)?_?-?(test|tests|runtest[\w-]*|check|fuzz\w*|chaos\w*|bench\w*|stress\w*|e2e\w*|jepsen\w*|soak\w*|verify\w*)[\w.-]*$|"
+                     r"[\w.-]*(test|fuzz|chaos|stress|bench|jepsen|faults?|kill|crash|simulat)[\w.-]*\.(sh|py|rb|bash|pl|ts|js)$|(^|/)scripts?/[\w.-]*(test|fuzz|bench)[\w.-]*$", re.I)  # fmt: skip
+_RETRIES = re.compile(
+    r"\bretry\b|--reruns|flaky|max_attempts|nick-fields/retry|rerun[-_]?fail|continue-on-error:\s*true|-retries|retries:",
+    re.I,
+)
+_TRIGGERS = (
+    "schedule",
+    "workflow_dispatch",
+    "pull_request",
+    "push",
+    "workflow_call",
+    "merge_group",
+    "workflow_run",
+)
+_RUN_LINE = re.compile(r"^\s*(?:-\s*)?(?:run|script|command|commands?):\s*(.*)$")
+_COMMAND = re.compile(r"(?:^|\s)((?:make|just|go test|cargo (?:test|nextest|xtask)|tox|nox|pytest|npm (?:run|test)|yarn|pnpm|mvn|\./mvnw|\./gradlew|gradle|bazel test|"
+                      r"mix (?:test|ci)|rake|bundle exec|rebar3|ctest|dotnet test|lein|sbt|\./runtest[\w-]*|python -m pytest|swift test|zig build)\b[^\n]{0,140})")  # fmt: skip
+
+
+def is_opened(path: str) -> bool:
+    """Whether this file is worth opening for the toolbox."""
+    name = path.rsplit("/", 1)[-1].lower()
+    if role_of(path) in ("vendored", "generated"):
+        return False
+    return (
+        name in _NAMED
+        or name.startswith(("makefile", "justfile", "readme", "gnumakefile"))
+        or role_of(path) == "ci"
+        or bool(_SCRIPT.search(path) and _is_script(path))
+        or name == "jenkinsfile"
+    )
+
+
+def _is_script(path: str) -> bool:
+    name = path.rsplit("/", 1)[-1]
+    return "." not in name or name.endswith((".sh", ".bash", ".py", ".rb", ".pl", ".ts", ".js"))
+
+
+def entries_of_file(path: str, text: str) -> Iterator[ToolboxEntry]:
+    """What one build file, script or workflow offers; nothing of it is run."""
+    name = path.rsplit("/", 1)[-1].lower()
+    folder = path.rpartition("/")[0] or "."
+    if role_of(path) == "ci" or name == "jenkinsfile":
+        yield from _workflow(path, text)
+    elif name.startswith(("makefile", "gnumakefile", "justfile")):
+        yield from _targets(path, text, folder, "just" if name.startswith("just") else "make")
+    elif name == "package.json":
+        yield from _package(path, text, folder)
+    elif name in _NAMED:
+        if name in ("pyproject.toml", "setup.cfg") and "pytest" not in text:
+            return
+        if name == "cmakelists.txt" and not re.search(r"enable_testing|add_test|gtest", text):
+            return
+        if (
+            name
+            in (
+                "pom.xml",
+                "cargo.toml",
+                "build.gradle",
+                "build.gradle.kts",
+                "build.bazel",
+                "cmakelists.txt",
+                "go.mod",
+                "mix.exs",
+            )
+            and path.count("/") > 1
+        ):
+            return
+        tool, command = _NAMED[name]
+        line = next((n for n, row in enumerate(text.split("\n"), 1) if _TEST_WORD.search(row)), 1)
+        yield ToolboxEntry(kind="test-runner", name=f"{tool}: {path}", path=path, line=line, end_line=line, command=command,
+                           working_directory=folder, needs=(tool,), what=_tox(text) if name == "tox.ini" else "", seed=_seed(text))  # fmt: skip
+    elif (_SCRIPT.search(path) and _is_script(path) and role_of(path) != "test") or (
+        _SCRIPT.search(path) and "." not in name
+    ):
+        yield _script(path, text)
+
+
+def _script(path: str, text: str) -> ToolboxEntry:
+    kind = "fuzz" if "fuzz" in path else "benchmark" if "bench" in path.lower() else "test-runner"
+    also: tuple[str, ...] = ()
+    if re.search(r"chaos|fault|kill|crash|jepsen", path, re.I):
+        kind, also = "fault-injection", ("test-runner",)
+    line = next(
+        (n for n, row in enumerate(text.split("\n"), 1) if n > 1 and row.strip() and not row.startswith("#")),
+        1,
+    )
+    return ToolboxEntry(kind=kind, name=path.rsplit("/", 1)[-1], path=path, line=line, end_line=line, command=f"./{path}", also=also,
+                        what="a script: read it before running it", seed=_seed(text))  # fmt: skip
+
+
+def _targets(path: str, text: str, folder: str, tool: str) -> Iterator[ToolboxEntry]:
+    """One entry a file with its first test target, and one for each target that is a harness of its own."""
+    found = [(match.group(1), text.count("\n", 0, match.start()) + 1) for match in (_JUST if tool == "just" else _TARGET).finditer(text)
+             if _TEST_WORD.search(match.group(1)) and not match.group(1).startswith(".")]  # fmt: skip
+    if not found:
+        return
+    first = next((row for row in found if row[0].startswith("test")), found[0])
+    where = f" -C {folder}" if folder != "." else ""
+    yield ToolboxEntry(
+        kind="test-runner", name=f"{tool} {first[0]} ({path})", path=path, line=first[1], end_line=first[1], command=f"{tool}{where} {first[0]}",
+        working_directory=".", needs=(tool,), what="targets: " + ", ".join(dict.fromkeys(name for name, _ in found))[:300], seed=_seed(text),
+        also=tuple(sorted({kind for name, _ in found for kind in _kinds_of(name)})),
+    )  # fmt: skip
+    for name, line in found:
+        kinds = _kinds_of(name)
+        if kinds and "%" not in name:
+            yield ToolboxEntry(
+                kind=kinds[0],
+                name=f"{tool} {name}",
+                path=path,
+                line=line,
+                end_line=line,
+                command=f"{tool}{where} {name}",
+                needs=(tool,),
+            )
+
+
+def _kinds_of(name: str) -> tuple[str, ...]:
+    table = (("linearizability", r"robust|jepsen|lineari"), ("simulation", r"simulat|antithesis|dst"), ("fault-injection", r"lazyfs|gofail|failpoint|chaos|fault|issue\d+"),
+             ("fuzz", r"fuzz"), ("e2e", r"e2e|smoke"), ("integration", r"integration"), ("benchmark", r"bench"))  # fmt: skip
+    return tuple(kind for kind, pattern in table if re.search(pattern, name, re.I))
+
+
+def _package(path: str, text: str, folder: str) -> Iterator[ToolboxEntry]:
+    try:
+        scripts = json.loads(text).get("scripts", {})
+    except (ValueError, AttributeError):
+        return
+    names = (
+        [name for name in scripts if isinstance(name, str) and _TEST_WORD.search(name)]
+        if isinstance(scripts, dict)
+        else []
+    )
+    if not names:
+        return
+    line = next((n for n, row in enumerate(text.split("\n"), 1) if f'"{names[0]}"' in row), 1)
+    yield ToolboxEntry(kind="test-runner", name=f"npm run {names[0]} ({path})", path=path, line=line, end_line=line, command=f"npm run {names[0]}",
+                       working_directory=folder, needs=("node",), what="scripts: " + ", ".join(names)[:300])  # fmt: skip
+
+
+def _tox(text: str) -> str:
+    found = re.search(r"envlist\s*=\s*([^\[]{0,400})", text)
+    return "environments: " + " ".join(found.group(1).split())[:300] if found else ""
+
+
+def _seed(text: str) -> str:
+    found = re.search(
+        r"[^\n]{0,40}\b(?:--seed|SEED|-seed|random_seed|PYTHONHASHSEED|TEST_SEED)\b[^\n]{0,40}", text
+    )
+    return found.group().strip() if found else ""
+
+
+def _workflow(path: str, text: str) -> Iterator[ToolboxEntry]:
+    lines = text.split("\n")
+    triggers = [
+        name
+        for name in _TRIGGERS
+        if re.search(
+            rf"^\s*['\"]?{name}['\"]?\s*:|[\[,]\s*{name}\b|^on:\s*{name}\b|^\s+-\s+{name}\b", text, re.M
+        )
+    ]
+    commands = [
+        (number, found.group(1).strip())
+        for number, line in enumerate(lines, 1)
+        if (found := _COMMAND.search(line)) and not line.lstrip().startswith("#")
+    ]
+    tests = [row for row in commands if _TEST_WORD.search(row[1])] or commands
+    masked = next((number for number, line in enumerate(lines, 1) if _RETRIES.search(line)), 0)
+    manual = triggers == ["workflow_dispatch"]
+    status = (
+        "manual only" if manual else f"masked by retries (line {masked})" if masked and tests else "active"
+    )
+    named = re.search(r"^name:\s*(.+)$", text, re.M)
+    cron = re.search(r"cron:\s*(['\"]?)([^'\"\n#]+)\1", text)
+    kinds = _kinds_of(path.rsplit("/", 1)[-1])
+    yield ToolboxEntry(
+        kind="ci", name=(named.group(1).strip("'\" ") if named else path), path=path, line=tests[0][0] if tests else 1, end_line=tests[0][0] if tests else 1,
+        command=tests[0][1] if tests else "", trigger=", ".join(triggers) + (f" ({cron.group(2).strip()})" if cron else ""), status=status,
+        what="; ".join(dict.fromkeys(command for _, command in tests))[:240], also=kinds,
+    )  # fmt: skip

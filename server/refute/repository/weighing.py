@@ -1,0 +1,190 @@
+"""Judges one sentence: how much it promises, about what, in which sense, with which number."""
+
+# ruff: noqa: E501  (a table of patterns is read by its rows)
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from refute.repository.lexicon import CATEGORIES, categories_of_word, is_mechanics, promises_in
+from refute.repository.sentences import pieces
+
+Polarity = Literal[
+    "guarantee", "negative guarantee", "caller's obligation", "internal invariant", "background"
+]
+_TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:['’-][A-Za-z]+)*")
+_COMPOUNDS = re.compile(
+    r"\b(exactly|at least|at most)[ -](once)\b|\b(split)[ -](brain)|\b(out)[ -]of[ -](order)|\b(step)(?:s|ped|ping)?[ -](down)|"
+    r"\b(write)[ -](ahead)|\b(round)[ -](robin)|\b(back)[ -](pressure)|\b(in)[ -](flight)|\b(rate)[ -](limit)\w*|"
+    r"\b(compare)[ -]and[ -](swap|set)", re.I)  # fmt: skip
+_NUMBER = re.compile(
+    r"(?<![\w.])(\d+(?:[._,]\d+)*)\s*(ms|milliseconds?|µs|us|microseconds?|ns|s|secs?|seconds?|m|min|minutes?|h|hours?|days?|"
+    r"%|percent|[kmgt]i?b|bytes?|[KMGT]i?B|times|retries|attempts|nodes?|members?|replicas?|ops/s|req/s|qps|entries|messages|connections)(?![\w])")  # fmt: skip
+_DEFAULT = re.compile(
+    r"(?:\bdefaults? (?:to|is|value(?: is|:)?|of)|\bdefaults?:|\bby default,?|\(default:?|\[default:?|default=)\s*(?:it is |is |to )?"
+    r"[\"'`]?([-\w.%/:]+(?: (?:ms|seconds?|minutes?|hours?|days?|bytes|[kmg]i?b))?)?", re.I)  # fmt: skip
+_CONDITION = re.compile(
+    r"\b((?:unless|except (?:if|when|for)|only (?:if|when|after|once)|as long as|provided(?: that)?|even (?:if|when)|"
+    r"until|if|when|whenever|while|in case|by default|after|before)\b[^,.;:()]{3,90})", re.I)  # fmt: skip
+_NEGATIVE = re.compile(
+    r"\b(no guarantee|not guarantee\w*|(?:can|may|might|could) (?:\w+ )?(?:be )?(?:lost|lose|dropped|stale|duplicated|reordered|"
+    r"redelivered|overwritten|corrupted|diverge|block|hang|fail|executed twice|happen)|does not guarantee|do not guarantee|not safe|"
+    r"unsafe|not linearizable|not durable|not atomic|best[- ]effort|data loss|without notice|silently|will lose|is lost|are lost|"
+    r"no longer guaranteed|not supported|at your own risk|risk of|possible to lose|not idempotent)\b", re.I)  # fmt: skip
+_DUTY = re.compile(
+    r"\b(?:you|user|users|caller|callers|client|clients|application|applications|operator|operators|administrators?|embedder|"
+    r"implementations?|tasks?|jobs?|handlers?|consumers?)\b[^.]{0,50}\b(?:must|should|shall|need|needs|have to|has to|required|responsib\w+)\b|"
+    r"\b(?:it is|is) (?:recommended|your responsibility|the (?:caller|user|application)'s)|\bmake sure\b", re.I)  # fmt: skip
+_INVARIANT = re.compile(r"\binvariants?\b|<=|>=|≤|≥|\bmust (?:be|hold|not be|never)\b|\bassert", re.I)
+_CHATTER = re.compile(
+    r"\b(todo|fixme|xxx|hack|let's|lets|we'll|i think|for example|e\.g\.|see (?:also|the|https?|below|above)|click|thanks|tutorial|"
+    r"in this (?:section|guide|document|article|example)|copyright|licen[sc]e|pull request|unit test|github|stack overflow|blog|"
+    r"screenshot|npm|pip install|brew|sponsor|contribut\w+|donat\w+|this (?:test|file|class|method|function|module|struct|type) (?:is|contains|implements|defines))\b|"
+    r"https?://|^returns?\b|^@(?:param|return|see|since|author)|^\w+ returns ", re.I)  # fmt: skip
+_ASKS = re.compile(r"\?\s*$")
+_CODEY = re.compile(r"[{}$;=\\|]|->|=>|\(\)|::|\[\]|</")
+
+
+_PROMISING_KINDS = frozenset(
+    [
+        "must",
+        "never",
+        "guarantee",
+        "ensure",
+        "always",
+        "only",
+        "cannot",
+        "bound",
+        "loss",
+        "unless",
+        "acts",
+        "comparison",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What one sentence is worth, before it is known where it stands."""
+
+    score: float
+    category: int
+    secondary: tuple[int, ...]
+    promise: float
+    domain: float
+    reasons: tuple[str, ...]
+
+
+def weigh(text: str) -> Weighed | None:
+    """The worth of a sentence, or None where it promises nothing about anything of the field. Linear."""
+    length = len(text)
+    if length < 12 or length > 1200:
+        return None
+    tokens = [piece for word in _TOKEN.findall(text) for piece in _parts(word)]
+    if len(tokens) < 3:
+        return None
+    tokens += [
+        "-".join(part.lower() for part in match.groups() if part) for match in _COMPOUNDS.finditer(text)
+    ]
+    sums = [0.0] * len(CATEGORIES)
+    seen: set[str] = set()
+    mechanics = 0
+    domain = 0.0
+    for token in tokens:
+        if token in seen:
+            continue
+        seen.add(token)
+        rows = categories_of_word(token)
+        for at, weight in rows:
+            sums[at] += weight * weight
+        if rows:
+            domain += max(weight for _, weight in rows) - 0.6
+        if is_mechanics(token):
+            mechanics += 1
+    if domain < 1.2:
+        return None
+    found = promises_in(text)
+    promise = sum(sorted((weight for _, weight in found), reverse=True)[:5])
+    reasons = [name for name, _ in found]
+    number = _NUMBER.search(text)
+    if number:
+        promise += 0.9
+        reasons.append("threshold")
+    if promise <= 0:
+        return None
+    words = len(tokens)
+    density = domain / math.sqrt(max(words, 8))
+    score = math.log1p(promise) * 1.5 + math.log1p(domain) * 1.4 + min(density, 3.0) * 0.5
+    score -= 0.28 * min(mechanics, 6) + (0.8 if mechanics > words * 0.3 else 0.0)
+    if _CHATTER.search(text):
+        score -= 1.3
+    if _ASKS.search(text):
+        score -= 1.0
+    if _NEGATIVE.search(text):
+        score += 0.5
+    codey = len(_CODEY.findall(text))
+    score -= min(0.12 * codey, 1.2)
+    if words < 6:
+        score -= 0.7
+    elif words > 60:
+        score -= 0.5
+    top, secondary = _category(sums, found)
+    return Weighed(round(score, 3), top, secondary, round(promise, 2), round(domain, 2), tuple(reasons))
+
+
+def _parts(word: str) -> tuple[str, ...]:
+    low = word.lower()
+    if "-" in low and categories_of_word(low):
+        return (low,)
+    return pieces(word)
+
+
+def _category(sums: list[float], found: list[tuple[str, float]]) -> tuple[int, tuple[int, ...]]:
+    """The category of greatest weight; ties go to the earlier one in CATEGORIES."""
+    kinds = {name for name, _ in found}
+    adjusted = list(sums)
+    adjusted[0] *= 1.15
+    if "loss" in kinds and adjusted[2] > 0:
+        adjusted[2] += 1.0
+    if "bound" in kinds:
+        adjusted[3] += 1.5
+    if "default" in kinds:
+        adjusted[4] += 1.0
+    order = sorted(range(len(adjusted)), key=lambda at: -adjusted[at])
+    best = adjusted[order[0]]
+    return order[0], tuple(at for at in order[1:3] if adjusted[at] >= max(0.6 * best, 2.0))
+
+
+def polarity_of(text: str, channel: str) -> Polarity:
+    """guarantee, negative guarantee, caller's obligation, internal invariant or background."""
+    if _NEGATIVE.search(text):
+        return "negative guarantee"
+    if _DUTY.search(text):
+        return "caller's obligation"
+    if channel in ("assertion", "code-comment") and _INVARIANT.search(text):
+        return "internal invariant"
+    kinds = {name for name, _ in promises_in(text)}
+    return "guarantee" if kinds & _PROMISING_KINDS else "background"
+
+
+def threshold_of(text: str) -> tuple[str, str] | None:
+    """The first number that has a unit, as `(value, unit)`."""
+    found = _NUMBER.search(text)
+    return (found.group(1), found.group(2)) if found else None
+
+
+def default_of(text: str) -> str | None:
+    """What the sentence says that the default is; `stated` where it says so without naming the value."""
+    found = _DEFAULT.search(text)
+    if not found:
+        return None
+    value = (found.group(1) or "").strip(".,;:")
+    return value if value and value.lower() not in ("the", "a", "an", "this", "it", "is", "to") else "stated"
+
+
+def conditions_of(text: str) -> tuple[str, ...]:
+    """The clauses under which it holds, as they stand in the sentence; at most three."""
+    return tuple(match.group(1).strip() for match in _CONDITION.finditer(text))[:3]
