@@ -50,7 +50,7 @@ def check(
     known = kinds(write_kinds, read_kinds)
     question = Question(require, initial, id_field, known)
     reads = final_reads(history, known, final)
-    objects = _objects(history, known, reads)
+    objects = objects_of(history, known, reads)
     answers = Answers()
     acknowledged = 0
     for operations in objects.values():
@@ -62,7 +62,7 @@ def check(
     return _result(history, reads, answers, acknowledged, objects, final)
 
 
-def _objects(history: History, known: Kinds, reads: FinalReads) -> dict[Hashable, list[Operation]]:
+def objects_of(history: History, known: Kinds, reads: FinalReads) -> dict[Hashable, list[Operation]]:
     """Operations by object: by key, or all in one where only reads without a key return collections."""
     whole_list = any(
         seen.key is None and is_collection(seen.value) for seen in reads.by_key.get(None, {}).values()

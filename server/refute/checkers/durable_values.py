@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable
+from typing import Any
 
 from refute.checkers.durability_question import Answers, Question, needed_nodes, no_answer, of
+from refute.checkers.exact_counts import Request, requests
 from refute.checkers.kinds import NEVER, effect_end, frozen, is_number, written
 from refute.checkers.observation import Observation
 from refute.history import Operation, Outcome
@@ -73,7 +75,8 @@ def judge_counter(
 ) -> None:
     """The last final read of each node is at least the sum of what was acknowledged before it."""
     start = question.initial if is_number(question.initial) else 0
-    amounts = {id(o): (1 if o.input is None else o.input) for o in writes}
+    found = requests(writes, by_key=False)
+    amounts = {request.name: _amount(request) for request in found}
     if not all(map(is_number, amounts.values())):
         answers.unjudged["the amount of an add is no number"] += 1
         return
@@ -82,10 +85,13 @@ def judge_counter(
     bad: list[tuple[str, tuple[Operation, ...]]] = []
     for node, observation in seen.items():
         read = observation.operation
+        least = most = start
+        for request in found:
+            amount = amounts[request.name]
+            low, high = request.bounds(read.invoked_ns)
+            least += min(amount * low, amount * high)
+            most += max(amount * low, amount * high)
         certain = [o for o in writes if effect_end(o) < read.invoked_ns]
-        possible = [o for o in writes if o.outcome is not Outcome.FAIL and effect_end(o) >= read.invoked_ns]
-        least = start + sum(amounts[id(o)] for o in certain) + sum(min(0, amounts[id(o)]) for o in possible)
-        most = least + sum(abs(amounts[id(o)]) for o in possible)
         value = observation.value if is_number(observation.value) else start
         if value >= least and not (mixed and value > most):
             good += 1
@@ -107,6 +113,11 @@ def judge_counter(
         return
     for sentence, operations in bad:
         answers.anomaly("lost-write", sentence, operations, key=writes[0].key)
+
+
+def _amount(request: Request) -> Any:
+    first = request.attempts[0].input
+    return 1 if first is None else first
 
 
 def _final_read(observation: Observation, node: str | None) -> str:

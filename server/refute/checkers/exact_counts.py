@@ -16,7 +16,7 @@ MAX_SUM = 4_000_000
 """Up to this sum of unknown amounts every reachable sum is enumerated, as one bit each."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Request:
     """All attempts that share a business key."""
 

@@ -47,7 +47,7 @@ def check(
     consuming = [o for o in history.operations if o.kind in known.consuming]
     answers = Answers()
     requests_in_all: list[Request] = []
-    for key, operations in _objects(writes, set(reads.by_key), bool(consuming)).items():
+    for key, operations in objects_of(writes, set(reads.by_key), bool(consuming)).items():
         table = key is None
         found = requests(operations, by_key=table)
         requests_in_all += found
@@ -77,7 +77,7 @@ def check(
     return _result(history, writes, consuming, requests_in_all, answers)
 
 
-def _objects(
+def objects_of(
     writes: list[Operation], read_keys: set[Hashable], handed_out: bool
 ) -> dict[Hashable, list[Operation]]:
     """Writes by object; None holds those whose effects are read without a key."""

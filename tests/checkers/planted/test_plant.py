@@ -1,0 +1,128 @@
+"""Planted violations: correct histories pass, what is planted is noticed, and nothing is called something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from refute.checkers import CheckerError, Result, run_check
+from refute.checkers.planted import operators_for, plant
+from refute.checkers.planted import simulated_objects as simulated
+from refute.history import History, Outcome, Phase
+
+from ..scribe import Scribe
+
+Make = Callable[[int], History]
+
+CASES: list[tuple[str, Mapping[str, Any], Make]] = [
+    ("no-lost-acknowledged-write", {}, simulated.registers),
+    ("no-lost-acknowledged-write", {"require": "quorum"}, simulated.registers),
+    ("no-lost-acknowledged-write", {}, simulated.elements),
+    ("no-lost-acknowledged-write", {"require": "any-node"}, simulated.elements),
+    ("no-lost-acknowledged-write", {}, simulated.counters),
+    ("no-lost-acknowledged-write", {}, simulated.queues),
+    ("exactly-once", {}, simulated.counters),
+    ("exactly-once", {}, simulated.elements),
+    ("exactly-once", {}, simulated.queues),
+]
+
+
+@pytest.mark.parametrize(("checker", "options", "make"), CASES)
+def test_a_correct_history_passes_and_what_is_planted_in_it_is_noticed(
+    checker: str, options: Mapping[str, Any], make: Make
+) -> None:
+    tried = noticed = 0
+    for seed in range(5):
+        history = make(seed)
+        assert run_check(checker, history, options).valid is True
+        report = plant(history, checker, options, seed=seed)
+        assert not report.proves_nothing
+        assert report.missed == ()
+        tried, noticed = tried + report.tried, noticed + report.noticed
+    assert tried >= 20
+    assert noticed >= 0.95 * tried
+
+
+def test_the_same_seed_plants_the_same_violations() -> None:
+    history = simulated.elements(3)
+    seen: list[list[str]] = []
+    for _ in range(2):
+        planted: list[str] = []
+
+        def check(name: str, copy: History, options: Mapping[str, Any], to: list[str] = planted) -> Result:
+            to.append(repr(copy.operations))
+            return Result(name, False)
+
+        plant(history, "exactly-once", seed=7, check=check)
+        seen.append(planted)
+    assert seen[0] == seen[1]
+    assert seen[0]
+
+
+def test_a_checker_that_sees_nothing_is_reported_with_what_it_missed() -> None:
+    def blind(name: str, history: History, options: Mapping[str, Any]) -> Result:
+        return Result(name, True)
+
+    report = plant(simulated.elements(1), "no-lost-acknowledged-write", seed=1, per_operator=2, check=blind)
+    assert report.share == 0
+    assert len(report.missed) == report.tried > 0
+    assert all(missed.operations and missed.sentence for missed in report.missed)
+
+
+def test_an_unknown_answer_is_a_miss() -> None:
+    def unsure(name: str, history: History, options: Mapping[str, Any]) -> Result:
+        return Result(name, "unknown", reason="budget")
+
+    report = plant(simulated.elements(1), "no-lost-acknowledged-write", seed=1, per_operator=1, check=unsure)
+    assert report.noticed == 0
+    assert report.missed[0].reason == "budget"
+
+
+def test_a_history_without_reads_proves_nothing() -> None:
+    whole = simulated.elements(1)
+    history = History([o for o in whole.operations if o.kind != "read"])
+    report = plant(history, "no-lost-acknowledged-write", seed=1)
+    assert report.proves_nothing
+    assert "final read" in report.reason
+    assert report.share is None
+
+
+def test_an_operator_without_a_place_says_what_it_needs() -> None:
+    report = plant(simulated.registers(1), "no-lost-acknowledged-write", seed=1)
+    queue = next(r for r in report.operators if r.operator == "undelivered")
+    assert queue.tried == 0
+    assert "queue" in queue.no_place
+
+
+def test_a_replica_may_lag_where_any_node_will_do() -> None:
+    strict = {o.name for o in operators_for("no-lost-acknowledged-write", {})}
+    lax = {o.name for o in operators_for("no-lost-acknowledged-write", {"require": "any-node"})}
+    assert strict - lax == {"missing-on-a-replica"}
+
+
+def test_the_history_itself_is_left_as_it_was() -> None:
+    history = simulated.registers(2)
+    before = repr(history.operations)
+    plant(history, "no-lost-acknowledged-write", seed=1)
+    assert repr(history.operations) == before
+
+
+def test_a_checker_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(CheckerError):
+        plant(History([]), "no-such-checker", seed=1)
+
+
+def test_simulated_histories_have_timeouts_failures_faults_and_final_reads() -> None:
+    history = simulated.registers(4)
+    outcomes = {o.outcome for o in history.operations}
+    assert outcomes == set(Outcome)
+    assert history.faults
+    assert {o.node for o in history.operations if o.phase is Phase.FINAL} == {"n1", "n2", "n3"}
+    times = [o.invoked_ns for o in history.operations]
+    assert times == sorted(times)
+
+
+def test_an_empty_history_proves_nothing() -> None:
+    assert plant(Scribe().history(), "exactly-once", seed=1).proves_nothing
