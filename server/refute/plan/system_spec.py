@@ -132,10 +132,14 @@ class HttpOperation(Strict):
     """How one kind of operation is asked of an HTTP service, and how its answer is read.
 
     Templates: `{key}`, `{value}`, `{input.0}` (parts of a list input), `{extra.NAME}`, `{process}`,
-    `{unique}`. A template that is the whole string keeps the value's JSON type. `ok`, `fail` and `unknown`
+    `{unique}`, with filters as in `{value|json|base64}` (json, base64, url, text, int); `{extra.NAME?}` may
+    be missing. A template that is the whole string keeps the value's JSON type. `ok`, `fail` and `unknown`
     list statuses (`200`, `2xx`); a status in none of them is unknown. `output` is a dotted path into the JSON
-    answer (`.` for all of it, absent: no output); `absent` lists statuses that mean "there is no such key",
-    an ok answer of null. `fail_when` and `unknown_when` look into the answer: path to value.
+    answer (`.` for all of it, absent: no output), or names to such paths; `decode` says what stands there:
+    `json` (the value itself), `json-text` (a string that holds JSON), `base64` (of text), `base64-json` (of
+    JSON), or `text` (the body is no JSON and is all of the output). `absent` lists statuses that mean "there
+    is no such key", an ok answer of null. `extra` keeps further parts of the answer: a path or `header:NAME`.
+    `fail_when` and `unknown_when` look into the answer: path to a value, or to a list of values.
     `redirect` names statuses whose Location, or the node named at `leader_at`, is followed once.
     """
 
@@ -148,8 +152,8 @@ class HttpOperation(Strict):
     fail: tuple[int | str, ...] = ()
     unknown: tuple[int | str, ...] = ()
     absent: tuple[int | str, ...] = ()
-    output: str | None = None
-    decode: Literal["json", "text", "base64-json"] = "json"
+    output: str | dict[str, str] | None = None
+    decode: Literal["json", "json-text", "text", "base64", "base64-json"] = "json"
     extra: dict[str, str] = Field(default_factory=dict)
     fail_when: dict[str, Any] = Field(default_factory=dict)
     unknown_when: dict[str, Any] = Field(default_factory=dict)
