@@ -144,6 +144,11 @@ def _add_events(events: list[Any], first: int, pairing: Pairing) -> None:
         for number, event in enumerate(closing, len(closed.identity))
         if event.get("error") is not None
     }
+    learned = {
+        number: _of_type([event["extra"]], {dict}, "extra")[0]
+        for number, event in enumerate(closing, len(closed.identity))
+        if event.get("extra")
+    }
     opened.identity += ids
     opened.process += processes
     opened.kind += kinds
@@ -161,6 +166,7 @@ def _add_events(events: list[Any], first: int, pairing: Pairing) -> None:
     closed.output += [event.get("output") for event in closing]
     closed.line.extend(number for number, name in zip(lines, names, strict=True) if name != "invoke")
     closed.error |= errors
+    closed.extra |= learned
 
 
 def _read_rare(

@@ -116,9 +116,13 @@ class HistoryWriter:
         *,
         output: Any = None,
         error: str | None = None,
+        extra: Mapping[str, Any] | None = None,
         time_ns: int | None = None,
     ) -> None:
-        """Records what came back. Raises HistoryError where that id is not open."""
+        """Records what came back; `extra` joins that of the invocation.
+
+        Raises HistoryError where that id is not open.
+        """
         with self._lock:
             process = self._open.pop(identity, None)
             if process is None:
@@ -129,6 +133,8 @@ class HistoryWriter:
                 event["output"] = output
             if error is not None:
                 event["error"] = error
+            if extra:
+                event["extra"] = dict(extra)
             event["time_ns"] = time.monotonic_ns() if time_ns is None else time_ns
             self._write(_line(event))
 

@@ -43,6 +43,7 @@ class Completions:
     output: list[Any] = field(default_factory=list)
     time: list[int] = field(default_factory=list)
     error: dict[int, str] = field(default_factory=dict)
+    extra: dict[int, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -167,6 +168,17 @@ class Pairing:
                 "a process has one operation in flight: complete the first one, or use another process",
             )
 
+    def _extra(self, completion: Any) -> Mapping[int, Mapping[str, Any]]:
+        """The further fields of each operation: those of its invocation and those that came back."""
+        sent, learned = self.invocations.extra, self.completions.extra
+        if not learned:
+            return sent
+        merged = dict(sent)
+        for row, answer in enumerate(completion.tolist()):
+            if answer in learned:
+                merged[row] = {**sent.get(row, {}), **learned[answer]}
+        return merged
+
     def _columns(
         self,
         keep: Any,
@@ -202,7 +214,7 @@ class Pairing:
         outputs: list[Any] = closed.output
         answers = completion[keep]
         answers[open_rows[keep]] = -1
-        extra: Mapping[int, Mapping[str, Any]] = opened.extra
+        extra: Mapping[int, Mapping[str, Any]] = self._extra(completion)
         if extra:
             position = np.empty(len(times), dtype=np.int64)
             position[keep] = np.arange(size)

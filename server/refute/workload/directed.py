@@ -57,9 +57,7 @@ class StepClients:
         self._clients = clients
         self._endpoints = endpoints
         self._recorder = recorder
-        self._open = lambda name: open_client(
-            clients[name], endpoints, where=name, words=words, directory=directory, log=log
-        )
+        self._words, self._directory, self._log = words, directory, log
         self._lock = threading.Lock()
         self._idle: dict[str, list[OperationClient]] = {}
         self._incarnations: dict[str, int] = {}
@@ -227,7 +225,14 @@ class StepClients:
             idle = self._idle.get(name)
             if idle:
                 return idle.pop()
-        return self._open(name)
+        return open_client(
+            self._clients[name],
+            self._endpoints,
+            where=name,
+            words=self._words,
+            directory=self._directory,
+            log=self._log,
+        )
 
     def _save(self, step: OperationStep, sent: Sequence[Operation]) -> str:
         if not step.save:

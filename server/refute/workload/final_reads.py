@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -64,23 +65,35 @@ def final_reads(
     wanted = list(spec.keys) if isinstance(spec.keys, tuple) else list(keys) if spec.keys == "used" else []
     targets: list[Any] = wanted or [None]
     name, client = choose_client(clients, spec.client, [spec.kind])
-    readers = [
-        _NodeReader(
-            spec,
-            node,
-            targets,
-            open_client(client, endpoints, where=name, words=words, directory=directory, log=log),
-            recorder,
-            stop or threading.Event(),
-        )
-        for node in nodes
-    ]
+    stop = stop or threading.Event()
+    with ExitStack() as opened:
+        readers = [
+            _NodeReader(
+                spec,
+                node,
+                targets,
+                opened.enter_context(
+                    open_client(client, endpoints, where=name, words=words, directory=directory, log=log)
+                ),
+                recorder,
+                stop,
+            )
+            for node in nodes
+        ]
+        _run_all(readers)
+    return FinalReading(
+        {pair: operation for reader in readers for pair, operation in reader.read.items()},
+        tuple((reader.node, key) for reader in readers for key in reader.silent),
+        tuple((reader.node, key) for reader in readers for key in reader.not_asked),
+    )
+
+
+def _run_all(readers: Sequence[_NodeReader]) -> None:
     failures: list[BaseException] = []
 
     def work(reader: _NodeReader) -> None:
         try:
-            with reader.client:
-                reader.run()
+            reader.run()
         except BaseException as error:  # noqa: BLE001 - raised again by the thread that called final_reads
             failures.append(error)
 
@@ -94,11 +107,6 @@ def final_reads(
         thread.join()
     if failures:
         raise failures[0]
-    return FinalReading(
-        {pair: operation for reader in readers for pair, operation in reader.read.items()},
-        tuple((reader.node, key) for reader in readers for key in reader.silent),
-        tuple((reader.node, key) for reader in readers for key in reader.not_asked),
-    )
 
 
 @dataclass(slots=True)

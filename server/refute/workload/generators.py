@@ -20,7 +20,7 @@ COMMON_OPTIONS = {
     "writes_per_key": "leave a key behind after about that many writes",
     "small_values": "how many values there are with values: small (5)",
     "idempotency_keys": "every write carries extra.idempotency_key",
-    "retry_unknown": "a write whose outcome is unknown is sent again with the same idempotency key; true, or how often (3)",
+    "retry_unknown": "send a write of unknown outcome again, with its key: true (3 times), or a number",
 }
 
 

@@ -81,7 +81,7 @@ class HttpOperationClient:
         timeout_s: float,
         *,
         process: int | str = 0,
-        identity: int | None = None,
+        identity: int | None = None,  # noqa: ARG002 - workers are told, services are not
     ) -> Completion:
         """See `OperationClient.invoke`."""
         described = self._operations.get(request.kind)

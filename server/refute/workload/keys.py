@@ -1,4 +1,4 @@
-"""Which key the next operation is about: uniform, Zipf or in turn, over fixed keys or a moving window of them."""
+"""Which key the next operation is about: uniform, Zipf or in turn, of fixed keys or a moving window."""
 
 from __future__ import annotations
 

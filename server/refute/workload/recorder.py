@@ -199,7 +199,7 @@ class Recorder:
         return self._in_flight
 
     def used_keys(self) -> list[Any]:
-        """Every key that an operation touched, micro-operations included, each once, in order of first use."""
+        """The keys that operations touched, micro-operations included, once each, in order of first use."""
         with self._lock:
             return list(self._keys.values())
 

@@ -1,4 +1,4 @@
-"""Templates of requests: strings with placeholders such as `{key}` and `{value|json|base64}`, filled in with JSON types kept."""
+"""Templates of requests: strings with placeholders such as `{key}` and `{value|json|base64}`."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def _read(line: bytes, asked: int) -> Completion:
     if unknown := sorted(set(answer) - _ANSWER_FIELDS):
         raise WorkerSilentError(f"the worker's answer has an unknown field {unknown[0]!r}")
     try:
-        outcome = Outcome(answer.get("outcome"))
+        outcome = Outcome(str(answer.get("outcome")))
     except ValueError:
         raise WorkerSilentError(f"outcome must be ok, fail or info: {shown}") from None
     error, extra = answer.get("error"), answer.get("extra") or NOTHING
