@@ -67,7 +67,9 @@ def test_output_is_found_by_its_path_and_is_null_where_there_is_none():
 @pytest.mark.parametrize("value", [5, "five", None, [1], {"a": "b"}])
 def test_json_in_base64_is_decoded(value):
     wrapped = base64.b64encode(json.dumps(value).encode()).decode()
-    assert read(200, {"kvs": [{"value": wrapped}]}, output="kvs.0.value", decode="base64-json").output == value
+    assert (
+        read(200, {"kvs": [{"value": wrapped}]}, output="kvs.0.value", decode="base64-json").output == value
+    )
 
 
 def test_other_ways_to_write_a_value():
@@ -135,7 +137,9 @@ def test_an_error_is_one_short_line():
 @given(st.integers(100, 599), st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
 @settings(max_examples=200)
 def test_no_body_whatever_makes_reading_fail(status, body):
-    outcome = read(status, body, output="a.0.b", fail="4xx", fail_when={"x": None}, decode="base64-json").outcome
+    outcome = read(
+        status, body, output="a.0.b", fail="4xx", fail_when={"x": None}, decode="base64-json"
+    ).outcome
     assert outcome in Outcome
     if 400 <= status < 500:
         assert outcome is Outcome.FAIL

@@ -37,7 +37,10 @@ def ask(client, kind="read", key="x", value=None, node="n1", timeout_s=2.0, **ex
 
 
 def test_reads_writes_and_compare_and_set_of_a_json_service_need_only_a_description():
-    with service(Store().answer) as server, opened({"n1": server.port}, STORE_CLIENT["http"]["operations"]) as client:
+    with (
+        service(Store().answer) as server,
+        opened({"n1": server.port}, STORE_CLIENT["http"]["operations"]) as client,
+    ):
         assert ask(client).output is None
         assert ask(client, "write", value=[1, "zwei"]).outcome is Outcome.OK
         assert ask(client).output == [1, "zwei"]
@@ -83,7 +86,9 @@ def test_a_body_of_text_is_sent_as_it_stands():
     operations = {"write": {"method": "PUT", "path": "/x", "body": "{value|json}"}}
     with service(lambda asked: (200, {})) as server, opened({"n1": server.port}, operations) as client:
         ask(client, "write", value="five")
-    assert server.asked[0].body == b'"five"' and server.asked[0].headers["content-type"].startswith("text/plain")
+    assert server.asked[0].body == b'"five"' and server.asked[0].headers["content-type"].startswith(
+        "text/plain"
+    )
 
 
 def test_refused_before_anything_was_sent_did_not_happen():
@@ -198,7 +203,9 @@ def redirecting(target, **fields):
     return lambda asked: (307, {"leader": target, "at": "body"}, {"Location": target or ""}), operations
 
 
-@pytest.mark.parametrize("name", ["http://n2:9999/kv/x", "n2:7000", "n2", "http://127.0.0.1:{port}/kv/x", "localhost:{port}"])
+@pytest.mark.parametrize(
+    "name", ["http://n2:9999/kv/x", "n2:7000", "n2", "http://127.0.0.1:{port}/kv/x", "localhost:{port}"]
+)
 @pytest.mark.parametrize("leader_at", [None, "leader"])
 def test_a_redirect_is_followed_to_the_node_that_it_names_at_our_address_of_it(name, leader_at):
     with service(lambda asked: (200, {"value": "from n2"})) as second:
@@ -312,7 +319,10 @@ def test_what_the_plan_gets_wrong_is_an_error_and_not_an_outcome():
             ask(client, node="n9")
     with pytest.raises(WorkloadError, match="n1 has no port 'api'"):
         opened({"n1": 1}, port="api")
-    with pytest.raises(WorkloadError, match="does not start with /"), opened({"n1": 1}, {"read": {"path": "kv"}}) as c:
+    with (
+        pytest.raises(WorkloadError, match="does not start with /"),
+        opened({"n1": 1}, {"read": {"path": "kv"}}) as c,
+    ):
         ask(c)
     broken = {"read": {"path": "/", "headers": {"X": "{extra.x}"}}}
     with pytest.raises(WorkloadError, match="line break"), opened({"n1": 1}, broken) as client:

@@ -53,7 +53,9 @@ def test_a_listener_is_told_of_a_completion_once_it_is_in_the_file(path):
     seen = []
     with HistoryWriter(path) as log:
         recorder = Recorder(log)
-        with recorder.listening(lambda operation: seen.append((operation.kind, path.read_text().count("\n")))):
+        with recorder.listening(
+            lambda operation: seen.append((operation.kind, path.read_text().count("\n")))
+        ):
             done(recorder)
         done(recorder)
     assert seen == [("write", 3)]
@@ -128,7 +130,9 @@ def test_a_trigger_fires_at_the_operation_that_completes_its_count(path):
     with HistoryWriter(path) as log:
         recorder = Recorder(log)
         done(recorder)
-        with OperationTrigger(recorder, {"kind": "write", "outcome": "ok", "key": "x", "count": 2}) as trigger:
+        with OperationTrigger(
+            recorder, {"kind": "write", "outcome": "ok", "key": "x", "count": 2}
+        ) as trigger:
             done(recorder, key="y")
             done(recorder, outcome=Outcome.INFO)
             done(recorder)
