@@ -168,3 +168,71 @@ def _class(kinds: tuple[str, ...]) -> str:
     if "realtime" in kinds:
         return name + "-realtime"
     return name + ("-process" if "process" in kinds else "")
+
+
+def weakly_consistent(history: History, level: str) -> bool:
+    """Read committed, read atomic or causal by the axioms of Biswas and Enea, over all commit orders.
+
+    Where t3 reads a key from t1, every other t2 that wrote the key and is visible to the read commits
+    before t1. Visible: seen by an earlier read of t3 (read committed); before t3 in its session or read
+    by t3 (read atomic); before t3 by any number of those steps (causal).
+    """
+    ops = [op for op in history.operations if op.outcome is not Outcome.FAIL]
+    final: dict[tuple[str, Any], int] = {}
+    keys_of: list[set[str]] = []
+    for number, op in enumerate(ops):
+        last = {key: value for function, key, value in _micro(op) if function == "w"}
+        keys_of.append(set(last))
+        final.update(dict.fromkeys(last.items(), number))
+    reads: list[list[tuple[str, int]]] = [[] for _ in ops]  # (key, writer), -1 for the initial state
+    for number, op in enumerate(ops):
+        own: dict[str, Any] = {}
+        for function, key, value in _micro(op):
+            if function == "w":
+                own[key] = value
+            elif op.outcome is not Outcome.OK:
+                continue
+            elif key in own:
+                if value != own[key]:
+                    return False
+            elif value is None:
+                reads[number].append((key, -1))
+            elif final.get((key, value), number) == number:
+                return False
+            else:
+                reads[number].append((key, final[key, value]))
+        if level != "read-committed" and len(set(reads[number])) != len({key for key, _ in reads[number]}):
+            return False
+    direct = {
+        (a, b)
+        for a, first in enumerate(ops)
+        for b, second in enumerate(ops)
+        if _precedes(first, second, "process")
+    } | {(writer, b) for b, seen in enumerate(reads) for _, writer in seen if writer >= 0}
+    visible = set(direct)
+    while level == "causal":
+        more = {(a, d) for a, b in visible for c, d in visible if b == c} - visible
+        if not more:
+            break
+        visible |= more
+    if any(a == b for a, b in visible):
+        return False
+    for order in permutations(range(len(ops))):
+        place = {number: at for at, number in enumerate(order)} | {-1: -1}
+        if any(place[a] >= place[b] for a, b in direct):
+            continue
+        good = True
+        for reader, seen in enumerate(reads):
+            for at, (key, writer) in enumerate(seen):
+                if level == "read-committed":
+                    before = {other for _, other in seen[:at] if other >= 0}
+                else:
+                    before = {a for a, b in visible if b == reader}
+                good = good and all(
+                    place[other] < place[writer]
+                    for other in before
+                    if key in keys_of[other] and other != writer
+                )
+        if good:
+            return True
+    return False

@@ -116,6 +116,8 @@ def random_history(random: Random, *, register: bool = False, most: int = 5, key
             seen = list(view[key])
             if random.random() < 0.06 and seen:
                 seen = seen[:-1] if random.random() < 0.7 else random.sample(seen, len(seen))
+            if random.random() < 0.02:  # what the transaction is going to write itself
+                seen = [*seen, values[txn][-1]]
             answer: Any = seen if not register else (seen[-1] if seen else None)
             answers[txn].append(["r", key, answer])
         else:
@@ -123,8 +125,6 @@ def random_history(random: Random, *, register: bool = False, most: int = 5, key
             answers[txn].append(["w" if register else "append", key, value])
             if style == "snapshot":
                 view[key].append(value)
-                if place == len(plans[txn]) - 1 or True:
-                    snapshots[txn] = view
             elif effect[txn]:
                 store[key].append(value)
         if style == "snapshot" and done[txn] == len(plans[txn]) and effect[txn]:

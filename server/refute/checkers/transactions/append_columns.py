@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from refute.checkers.spending import Meter
 from refute.checkers.transactions.findings import Findings
-from refute.checkers.transactions.meter import Meter
+from refute.checkers.transactions.timeline import CODES, FAIL, OK, Timeline, shape_fault
 from refute.checkers.transactions.words import named, shown
-from refute.history import History, Operation, Outcome
+from refute.history import History, Operation
 
-OK, INFO, FAIL = range(3)
-_CODES = {Outcome.OK: OK, Outcome.INFO: INFO, Outcome.FAIL: FAIL}
 _METER_EVERY = 4096
 
 
@@ -30,8 +29,7 @@ class AppendColumns:
     committed transaction that read a key before it appended to it, the number of that read.
     """
 
-    operations: list[Operation] = field(default_factory=list)
-    outcome: bytearray = field(default_factory=bytearray)
+    timeline: Timeline = field(default_factory=Timeline)
     keys: list[Any] = field(default_factory=list)
     append_txn: array[int] = field(default_factory=lambda: array("i"))
     append_key: array[int] = field(default_factory=lambda: array("i"))
@@ -42,12 +40,19 @@ class AppendColumns:
     read_key: array[int] = field(default_factory=lambda: array("i"))
     read_lists: list[list[Any]] = field(default_factory=list)
     updates: array[int] = field(default_factory=lambda: array("i"))
-    process_source: array[int] = field(default_factory=lambda: array("i"))
-    process_target: array[int] = field(default_factory=lambda: array("i"))
     ambiguous: dict[int, tuple[int, int]] = field(default_factory=dict)  # key -> two equal appends
     retried: int = 0
     null_reads: int = 0
-    micro_operations: int = 0
+
+    @property
+    def operations(self) -> list[Operation]:
+        """The transactions by number."""
+        return self.timeline.operations
+
+    @property
+    def outcome(self) -> bytearray:
+        """Their outcomes by number."""
+        return self.timeline.outcome
 
 
 def hashable(value: Any) -> Any:
@@ -61,33 +66,6 @@ def hashable(value: Any) -> Any:
     return value
 
 
-def _malformed(operation: Operation, code: int) -> str | None:
-    """Why the micro-operations of an operation cannot be read, or None."""
-    asked = operation.input
-    given = operation.output if code == OK and operation.output is not None else asked
-    if not isinstance(given, (list, tuple)) or not isinstance(asked, (list, tuple, type(None))):
-        return "the micro-operations are not a list"
-    if asked is not None and len(asked) != len(given):
-        return f"{len(asked)} micro-operations were asked for and {len(given)} answered"
-    for place, micro in enumerate(given):
-        if not isinstance(micro, (list, tuple)) or len(micro) != 3:
-            return f"micro-operation {place} is not [function, key, value]"
-        if micro[0] not in ("append", "r"):
-            return f"micro-operation {place} is {micro[0]!r}, neither append nor r"
-        if asked is not None and asked is not given:
-            wanted = asked[place]
-            if len(wanted) != 3 or wanted[0] != micro[0] or wanted[1] != micro[1]:
-                return f"micro-operation {place} was answered with another one"
-            if micro[0] == "append" and wanted[2] != micro[2]:
-                return f"micro-operation {place} appended another value than was asked for"
-        if micro[0] == "r" and code == OK:
-            if operation.output is None:
-                return f"micro-operation {place} is a read without an answer"
-            if not isinstance(micro[2], (list, tuple, type(None))):
-                return f"micro-operation {place} read {shown(micro[2])}, which is no list"
-    return None
-
-
 def append_columns(history: History, findings: Findings, meter: Meter, *, plain: bool) -> AppendColumns:
     """Reads every transaction once, O(micro-operations + length of what they read).
 
@@ -97,53 +75,33 @@ def append_columns(history: History, findings: Findings, meter: Meter, *, plain:
     """
     columns = AppendColumns()
     key_numbers: dict[Any, int] = {}
-    last_of_process: dict[Any, int] = {}
-    last_end: dict[Any, int] = {}
-    operations, outcome = columns.operations, columns.outcome
+    timeline = columns.timeline
     append_txn, append_key = columns.append_txn, columns.append_key
     append_value, append_final = columns.append_value, columns.append_final
     read_txn, read_key, read_lists = columns.read_txn, columns.read_key, columns.read_lists
     writer, updates = columns.writer, columns.updates
-    overlapping = 0
     malformed: list[str] = []
 
     for operation in history.operations:
         if operation.kind != "txn":
             findings.ignored[f"kind {operation.kind}"] += 1
             continue
-        code = _CODES[operation.outcome]
-        txn = len(operations)
-        if not txn % _METER_EVERY:
+        code = CODES[operation.outcome]
+        if not len(timeline.operations) % _METER_EVERY:
             meter.check()
         answered = operation.output if code == OK and operation.output is not None else operation.input
-        why = _malformed(operation, code)
+        why = shape_fault(operation, code, "append", (list, tuple))
         if why is not None:
             findings.ignored["malformed transactions"] += 1
             malformed.append(f"{named(operation)}: {why}")
             continue
-        operations.append(operation)
-        outcome.append(code)
+        txn = timeline.add(operation, code)
         committed = code == OK
-
-        # Session order: from a committed transaction to the next one that may have happened. An
-        # unknown one may take effect after what follows it, so nothing leads out of it.
-        if code != FAIL:
-            process = operation.process
-            if last_end.get(process, -1) > operation.invoked_ns:
-                overlapping += 1
-            elif process in last_of_process:
-                columns.process_source.append(last_of_process[process])
-                columns.process_target.append(txn)
-            if committed:
-                last_of_process[process] = txn
-                if operation.completed_ns is not None:
-                    last_end[process] = operation.completed_ns
 
         known: dict[int, list[Any]] = {}  # what the transaction must read next, whole
         tails: dict[int, list[Any]] = {}  # its own appends to a key that it has not read yet
         last_append: dict[int, int] = {}
         first_read: dict[int, int] = {}
-        columns.micro_operations += len(answered)
         for function, key, value in answered:
             if not plain:
                 key = hashable(key)
@@ -171,6 +129,8 @@ def append_columns(history: History, findings: Findings, meter: Meter, *, plain:
                 last_append[number] = append
                 if committed:
                     if number in known:
+                        if value in known[number]:
+                            _foreseen(findings, operation, key, value)
                         known[number] = [*known[number], value]
                     else:
                         tails.setdefault(number, []).append(value)
@@ -198,11 +158,7 @@ def append_columns(history: History, findings: Findings, meter: Meter, *, plain:
         findings.doubts.append(
             f"{len(malformed)} transactions have a shape that cannot be read, the first: {malformed[0]}"
         )
-    if overlapping:
-        findings.assumptions.append(
-            f"{overlapping} transactions began before the one before them in their process had ended: "
-            "no session order is taken from those"
-        )
+    findings.assumptions += timeline.remarks()
     return columns
 
 
@@ -216,6 +172,16 @@ def _repeated(columns: AppendColumns, append: int, other: int) -> None:
         columns.writer[key][columns.append_value[append]] = append
     else:
         columns.ambiguous.setdefault(key, (other, append))
+
+
+def _foreseen(findings: Findings, operation: Operation, key: Any, value: Any) -> None:
+    if findings.wants("internal"):
+        findings.show(
+            "internal",
+            f"{named(operation)} read {shown(value)} in {shown(key)} before it appended it itself.",
+            [operation],
+            {"key": key, "value": value},
+        )
 
 
 def _internal(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from refute.checkers.spending import Meter
 from refute.checkers.transactions.graph import (
     PROCESS,
     REALTIME,
@@ -23,7 +24,6 @@ from refute.checkers.transactions.graph import (
     on_cycles,
     on_nonadjacent_cycles,
 )
-from refute.checkers.transactions.meter import Meter
 from refute.checkers.transactions.models import closure
 from refute.checkers.transactions.paths import ADJACENT, EXTRA, RW_AGAIN, Edge, Paths
 

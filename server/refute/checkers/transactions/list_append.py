@@ -5,17 +5,21 @@ Kingsbury and Alvaro, "Elle: Inferring Isolation Anomalies from Experimental Obs
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from refute.checkers.result import Budget, Result
+from refute.checkers.spending import BudgetSpentError, Meter
 from refute.checkers.transactions.answer import answer, cycle_anomaly, model_named
-from refute.checkers.transactions.append_columns import FAIL, INFO, OK, AppendColumns, append_columns
+from refute.checkers.transactions.append_columns import AppendColumns, append_columns
 from refute.checkers.transactions.append_words import AppendReasons
 from refute.checkers.transactions.cycles import Cycles, find_cycles
 from refute.checkers.transactions.findings import Findings
-from refute.checkers.transactions.meter import BudgetSpentError, Meter
 from refute.checkers.transactions.single_reads import judge_reads
 from refute.checkers.transactions.version_order import VersionOrder, append_dependencies, version_order
+from refute.checkers.transactions.views import judge_views
 from refute.checkers.transactions.words import named, shown
-from refute.history import History
+from refute.history import History, Operation
 
 _NAME = "list-append"
 _ALGORITHM = "dependency graph of list-append, strongly connected components (Kingsbury and Alvaro 2020)"
@@ -58,14 +62,11 @@ def _check(history: History, model: str, meter: Meter, *, plain: bool) -> Result
             if findings.wants(cycle.name):
                 anomaly = cycle_anomaly(cycle, columns.operations, reason)
                 findings.anomalies.append(anomaly)
+        judge_views(cycles, columns.operations, *_view_of(), findings)
     findings.undecided |= cycles.undecided
     _doubts(columns, findings)
-    outcomes = columns.outcome
     consumed = {
-        "operations": len(columns.operations),
-        "ok": outcomes.count(OK),
-        "info": outcomes.count(INFO),
-        "fail": outcomes.count(FAIL),
+        **columns.timeline.counts(),
         "keys": len(columns.keys),
         "appends": len(columns.append_value),
         "reads": len(columns.read_lists),
@@ -74,6 +75,21 @@ def _check(history: History, model: str, meter: Meter, *, plain: bool) -> Result
     if history.clock == "wall":
         levels["-realtime"] = "times are of several clocks, so real-time order is no evidence"
     return answer(_NAME, findings, model_named(model), consumed, _ALGORITHM, levels=levels, spent=spent)
+
+
+def _view_of() -> tuple[Callable[[Any, Operation], bool], Callable[[Any, Operation], bool]]:
+    """Whether a read misses an append of a transaction, and whether it sees one."""
+
+    def appended(micro: Any, writer: Operation) -> list[Any]:
+        return [value for function, key, value in writer.input if function == "append" and key == micro[1]]
+
+    def misses(micro: Any, writer: Operation) -> bool:
+        return any(value not in (micro[2] or ()) for value in appended(micro, writer))
+
+    def sees(micro: Any, writer: Operation) -> bool:
+        return any(value in (micro[2] or ()) for value in appended(micro, writer))
+
+    return misses, sees
 
 
 def _gaps(history: History, findings: Findings) -> str:

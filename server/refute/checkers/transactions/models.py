@@ -15,8 +15,8 @@ from functools import cache
 
 from refute.checkers.transactions.anomalies import implied
 
-_PL1 = frozenset({"G0", "duplicate-elements", "cyclic-versions", "garbage-read"})
-_PL2 = _PL1 | {"G1a", "G1b", "G1c", "incompatible-order", "dirty-update"}
+_PL1 = frozenset({"G0", "duplicate-elements", "garbage-read"})
+_PL2 = _PL1 | {"G1a", "G1b", "G1c", "incompatible-order", "cyclic-versions", "dirty-update"}
 _ATOMIC = _PL2 | {"internal", "fractured-read"}
 
 # Weakest first. A model that forbids a class of cycles need name only the widest one: see `implied`.

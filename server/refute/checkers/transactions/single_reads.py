@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from refute.checkers.transactions.append_columns import FAIL, AppendColumns
+from refute.checkers.transactions.append_columns import AppendColumns
 from refute.checkers.transactions.findings import Findings
 from refute.checkers.transactions.graph import Column
+from refute.checkers.transactions.timeline import FAIL
 from refute.checkers.transactions.version_order import VersionOrder
 from refute.checkers.transactions.words import named, shown
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from refute.checkers.transactions.append_columns import FAIL, OK, AppendColumns
+from refute.checkers.transactions.append_columns import AppendColumns
 from refute.checkers.transactions.findings import Findings
-from refute.checkers.transactions.graph import PROCESS, RW, WR, WW, Column, Dependencies, DependencyBuilder
+from refute.checkers.transactions.graph import RW, WR, WW, Column, Dependencies, DependencyBuilder
+from refute.checkers.transactions.timeline import FAIL, OK
 from refute.checkers.transactions.words import named, shown
 
 
@@ -116,7 +117,7 @@ def append_dependencies(
     to one key in an order that nothing shows. O(n log n).
     """
     count = len(columns.operations)
-    outcome = np.frombuffer(columns.outcome, np.uint8) if count else np.empty(0, np.uint8)
+    outcome = columns.timeline.outcomes()
     append_txn = np.frombuffer(columns.append_txn, np.int32) if columns.append_txn else np.empty(0, np.int32)
     append_key = np.frombuffer(columns.append_key, np.int32) if columns.append_key else np.empty(0, np.int32)
     read_txn = np.frombuffer(columns.read_txn, np.int32) if columns.read_txn else np.empty(0, np.int32)
@@ -168,14 +169,7 @@ def append_dependencies(
             if bound > before[order.start[number]]:
                 builder.fan([int(writer[bound - 1])], targets, WW)
 
-    builder.add(columns.process_source, columns.process_target, PROCESS)
-    if real_time and count:
-        invoked = np.fromiter((op.invoked_ns for op in columns.operations), np.int64, count)
-        completed = np.fromiter(
-            (-1 if op.completed_ns is None else op.completed_ns for op in columns.operations), np.int64, count
-        )
-        completed[outcome != OK] = -1
-        builder.real_time(invoked, completed, happened)
+    columns.timeline.order(builder, happened, real_time=real_time)
     return builder.build(), unordered
 
 

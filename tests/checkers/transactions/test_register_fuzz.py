@@ -1,0 +1,75 @@
+"""The register checkers against serial orders and snapshots by enumeration."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from brute_force import serializable, snapshot_isolated, weakly_consistent
+from tiny_transactions import random_history
+
+from refute.checkers import Budget, run_check
+from refute.checkers.transactions.rw_register import check_rw_register
+
+_CASES = (
+    ("serializable", "serializable-exact", "none", serializable, ""),
+    ("strong-session-serializable", "serializable-exact", "session", serializable, "process"),
+    ("strict-serializable", "serializable-exact", "real-time", serializable, "realtime"),
+    ("snapshot-isolation", "snapshot-isolation-exact", "none", snapshot_isolated, ""),
+    (
+        "strong-session-snapshot-isolation",
+        "snapshot-isolation-exact",
+        "session",
+        snapshot_isolated,
+        "process",
+    ),
+    ("strong-snapshot-isolation", "snapshot-isolation-exact", "real-time", snapshot_isolated, "realtime"),
+)
+
+
+def _disagreements(seeds: range) -> list[str]:
+    wrong = []
+    for seed in seeds:
+        history = random_history(Random(seed), register=True)
+        for model, exact, order, enumerate_all, level in _CASES:
+            expected = enumerate_all(history, level)
+            inferred = check_rw_register(history, budget=Budget(), model=model)
+            searched = run_check(exact, history, {"order": order})
+            if inferred.reason.startswith("no committed transaction read"):
+                continue
+            wrong += [
+                f"seed {seed} {model} {result.checker}: {result.valid} {result.reason}"
+                for result in (inferred, searched)
+                if result.valid is not expected
+            ]
+    return wrong
+
+
+def test_inference_and_search_agree_with_enumeration() -> None:
+    assert _disagreements(range(3000)) == []
+
+
+@pytest.mark.nightly
+def test_inference_and_search_agree_with_enumeration_on_many() -> None:
+    assert _disagreements(range(3000, 103_000)) == []
+
+
+def _weak_disagreements(seeds: range) -> list[str]:
+    wrong = []
+    for seed in seeds:
+        history = random_history(Random(seed), register=True, keys=3)
+        for level in ("read-committed", "read-atomic", "causal"):
+            result = run_check(level, history)
+            expected = weakly_consistent(history, level)
+            if result.valid is not expected and not result.reason.startswith("no committed transaction read"):
+                wrong.append(f"seed {seed} {level}: {result.valid} {result.reason}, enumeration {expected}")
+    return wrong
+
+
+def test_weak_levels_agree_with_all_commit_orders() -> None:
+    assert _weak_disagreements(range(3000)) == []
+
+
+@pytest.mark.nightly
+def test_weak_levels_agree_with_all_commit_orders_on_many() -> None:
+    assert _weak_disagreements(range(3000, 103_000)) == []
