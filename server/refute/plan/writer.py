@@ -61,9 +61,7 @@ def replace_section(plan: Plan, section: Section, body: str) -> str:
     """The plan's text with what stands below a section's heading replaced."""
     heading_end = section.start + _heading_length(section)
     end = section.start + len(section.text)
-    return _splice(
-        plan.source, heading_end, end, "\n" + body.strip("\n") + "\n" + ("\n" if _more(plan, end) else "")
-    )
+    return _splice(plan.source, heading_end, end, "\n" + body.strip("\n") + _ending(plan, end))
 
 
 def append_to_section(plan: Plan, section: Section, text: str) -> str:
