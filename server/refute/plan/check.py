@@ -1,0 +1,96 @@
+"""Checks a plan: what cannot be read, then every rule, worst first and bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from refute.checkers.catalog import CATALOG, CheckerEntry
+from refute.plan.defect import Defect
+from refute.plan.document import Plan, PlanError
+from refute.plan.pitfalls import Pitfall, pitfalls
+from refute.plan.reader import parse_leniently, read_source
+from refute.plan.rules import RULES, Review
+from refute.plan.rules.form import READING
+from refute.plan.rules.rule import ReadCitation
+
+# What stops a run: the rest of the rules are about whether the plan is worth running.
+_STRUCTURE = (
+    "no-system",
+    "no-scenario",
+    "scenario-without-block",
+    "claim-without-scenario",
+    "unknown-checker",
+)
+_STRUCTURE_ALSO = ("unknown-checker-option", "todo-left", "no-claims")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The answer: defects worst first, how many there are of each severity, and how many were left out."""
+
+    plan: Plan
+    defects: tuple[Defect, ...]
+    errors: int
+    warnings: int
+    left_out: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether no error stands; warnings may."""
+        return self.errors == 0
+
+
+def check_plan(
+    source: str | Plan,
+    path: Path | None = None,
+    *,
+    checkers: Mapping[str, CheckerEntry] | None = None,
+    read_citation: ReadCitation | None = None,
+    known_pitfalls: tuple[Pitfall, ...] | None = None,
+    limit: int | None = None,
+) -> Checked:
+    """Everything that is wrong with a plan's text, worst first; with `limit` at most so many.
+
+    `checkers` is the catalog to judge by (ours by default; an empty one skips rules on checkers).
+    `read_citation(path, first, last, commit)` reads the repository; without it citations are not re-read.
+    Never raises on what a plan holds.
+    """
+    text = source.source if isinstance(source, Plan) else source
+    path = source.path if isinstance(source, Plan) else path
+    plan, unread = parse_leniently(text, path)
+    review = Review(
+        plan,
+        checkers=CATALOG if checkers is None else checkers,
+        pitfalls=pitfalls() if known_pitfalls is None else known_pitfalls,
+        read_citation=read_citation,
+    )
+    found = [*unread]
+    for rule in RULES.values():
+        found += rule.defects(review)
+    found = sorted(dict.fromkeys(found), key=_worst_first)
+    errors = sum(defect.severity == "error" for defect in found)
+    shown = found if limit is None else found[:limit]
+    return Checked(plan, tuple(shown), errors, len(found) - errors, len(found) - len(shown))
+
+
+def check_plan_file(path: Path, **options: object) -> Checked:
+    """As check_plan, for a file. Raises PlanError where it cannot be read."""
+    return check_plan(read_source(path), path, **options)  # type: ignore[arg-type]
+
+
+def _worst_first(defect: Defect) -> tuple[bool, bool, int, str]:
+    return (defect.severity != "error", defect.rule not in READING, defect.line, defect.rule)
+
+
+def refuse_unrunnable(plan: Plan, *, checkers: Mapping[str, CheckerEntry] | None = None) -> None:
+    """Raises PlanError where a plan reads and still cannot be run in good faith.
+
+    That is: no claim, no system, no scenario, a scenario without block, a claim that no scenario names and
+    7c does not excuse, a checker or an option that does not exist, a place left open for judgement.
+    """
+    review = Review(plan, checkers=CATALOG if checkers is None else checkers)
+    found = [defect for name in (*_STRUCTURE, *_STRUCTURE_ALSO) for defect in RULES[name].defects(review)]
+    if found:
+        raise PlanError.of(tuple(sorted(found, key=_worst_first)), plan.path)

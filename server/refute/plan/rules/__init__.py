@@ -1,0 +1,31 @@
+"""The rules that a plan is checked by; importing this package registers every one of them."""
+
+from refute.plan.rules import (
+    arms,
+    claims,
+    documents,
+    faults,
+    form,
+    hypotheses,
+    measures,
+    oracles,
+    rigour,
+    threats,
+)
+from refute.plan.rules.rule import RULES, Review, Rule
+
+__all__ = [
+    "RULES",
+    "Review",
+    "Rule",
+    "arms",
+    "claims",
+    "documents",
+    "faults",
+    "form",
+    "hypotheses",
+    "measures",
+    "oracles",
+    "rigour",
+    "threats",
+]

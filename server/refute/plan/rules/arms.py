@@ -1,0 +1,245 @@
+"""Rules on boundary and fairness: arms, controls, surfaces, an oracle each, a formula and a group."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from refute.plan.document import Block
+from refute.plan.rules.rule import Hit, Review, categories_of, rule
+from refute.plan.scenario import Scenario
+
+
+def _of_category(review: Review, *categories: str) -> Iterator[tuple[Scenario, Block]]:
+    for scenario, block in review.scenarios:
+        if any(set(categories) & set(categories_of(claim)) for claim in review.claims_of(scenario)):
+            yield scenario, block
+
+
+@rule(
+    "boundary-without-arms",
+    "error",
+    why="a boundary is a statement about who may do what where: each combination is an arm of its own",
+    mend="add arms with control, surface, subject, object, expect and oracle",
+)
+def boundary_without_arms(review: Review) -> Iterator[Hit]:
+    """A boundary scenario has no arms."""
+    for scenario, block in _of_category(review, "boundary"):
+        if not scenario.arms_:
+            yield block.line, block.section, scenario.id, f"{scenario.id} has no arms"
+
+
+@rule(
+    "positive-controls-only",
+    "error",
+    why="a door that everybody can open passes every test with a key",
+    mend="add an arm with control: negative: somebody who must be refused, or must see nothing",
+)
+def positive_controls_only(review: Review) -> Iterator[Hit]:
+    """A boundary scenario has no negative control."""
+    for scenario, block in _of_category(review, "boundary"):
+        if scenario.arms_ and not any(arm.control == "negative" for arm in scenario.arms_):
+            yield block.line_of("arms"), block.section, scenario.id, "no arm is a negative control"
+
+
+@rule(
+    "negative-controls-only",
+    "error",
+    why="a service that refuses everybody would pass",
+    mend="add an arm with control: positive: somebody who must get in",
+)
+def negative_controls_only(review: Review) -> Iterator[Hit]:
+    """A boundary or fairness scenario has no positive control."""
+    for scenario, block in _of_category(review, "boundary", "fairness"):
+        if scenario.arms_ and not any(arm.control == "positive" for arm in scenario.arms_):
+            yield block.line_of("arms"), block.section, scenario.id, "no arm is a positive control"
+
+
+@rule(
+    "arm-without-oracle",
+    "error",
+    why="each surface answers in its own way: what is refused here is an empty list there",
+    mend="give the arm surface, expect and the checker that judges it",
+)
+def arm_without_oracle(review: Review) -> Iterator[Hit]:
+    """An arm names no surface, no expectation or no oracle."""
+    for scenario, block in review.scenarios:
+        for place, arm in enumerate(scenario.arms_):
+            missing = [name for name in ("surface", "expect", "oracle") if not getattr(arm, name)]
+            if missing:
+                what = f"arm {arm.arm!r} has no {' and no '.join(missing)}"
+                yield block.line_of("arms", place), block.section, scenario.id, what
+
+
+@rule(
+    "arm-oracle-not-run",
+    "error",
+    why="the arm leans on a checker that the scenario does not run",
+    mend="list the checker under check, or name one that is listed",
+)
+def arm_oracle_not_run(review: Review) -> Iterator[Hit]:
+    """An arm's oracle is none of the scenario's checkers."""
+    for scenario, block in review.scenarios:
+        names = {check.checker for check in scenario.check}
+        for place, arm in enumerate(scenario.arms_):
+            if arm.oracle and not any(name in arm.oracle for name in names):
+                what = f"arm {arm.arm!r}: {arm.oracle!r} is not one of {', '.join(sorted(names))}"
+                yield block.line_of("arms", place, "oracle"), block.section, scenario.id, what
+
+
+@rule(
+    "arm-surface-not-listed",
+    "error",
+    why="the list of surfaces is what 7d counts as tested",
+    mend="let surfaces and the arms' surfaces be the same set",
+)
+def arm_surface_not_listed(review: Review) -> Iterator[Hit]:
+    """A surface is listed without an arm, or an arm's surface is not listed."""
+    for scenario, block in review.scenarios:
+        if not scenario.arms_ or not scenario.surfaces:
+            continue
+        armed = {arm.surface for arm in scenario.arms_ if arm.surface}
+        if odd := armed ^ set(scenario.surfaces):
+            what = f"{', '.join(sorted(odd))} stands in only one of surfaces and arms"
+            yield block.line_of("surfaces"), block.section, scenario.id, what
+
+
+_SURFACE_GROUPS = {
+    "delayed and background paths": (
+        r"async|background|delayed|queue|worker|\bjobs?\b|cron|export|import|backup|replica|feed|stream"
+        r"|subscri|watch|webhook|cache"
+    ),
+    "admin paths": r"\badmin|operator|management|debug|console|maintenance|root token",
+    "observability paths": r"metric|\blogs?\b|trac(?:e|ing)|observab|audit|dashboard|profil",
+}
+
+
+@rule(
+    "boundary-surfaces-left-out",
+    "error",
+    why="tenants leak where nobody looks: exports, admin calls, metrics and logs that carry another's names",
+    mend="add an arm on such a surface, or name it in 7c, 7d or 8 as untested",
+)
+def boundary_surfaces_left_out(review: Review) -> Iterator[Hit]:
+    """Boundary scenarios leave out delayed, admin or observability paths without saying so."""
+    scenarios = list(_of_category(review, "boundary"))
+    named = " ".join(
+        " ".join([*scenario.surfaces, *(arm.surface or "" for arm in scenario.arms_)])
+        for scenario, _ in scenarios
+    )
+    said = named + " " + review.text_of("7c", "7d", "8")
+    for group, words in _SURFACE_GROUPS.items() if scenarios else ():
+        if not re.search(words, said, re.I):
+            scenario, block = scenarios[0]
+            yield block.line, block.section, scenario.id, f"{group} are neither tested nor named as untested"
+
+
+@rule(
+    "boundary-without-confusable-names",
+    "warning",
+    why="prefix, case and Unicode bugs need names that look alike: a and ab, Team and team",
+    mend="add an arm whose subject and object are confusable",
+)
+def boundary_without_confusable_names(review: Review) -> Iterator[Hit]:
+    """No arm of the boundary scenarios uses identifiers that could be confused."""
+    scenarios = list(_of_category(review, "boundary"))
+    arms = [arm for scenario, _ in scenarios for arm in scenario.arms_]
+    if not arms:
+        return
+    if not any(arm.subject and arm.object and confusable(arm.subject, arm.object) for arm in arms):
+        scenario, block = scenarios[0]
+        yield block.line_of("arms"), block.section, scenario.id, "subjects and objects are easily told apart"
+
+
+def confusable(first: str, second: str) -> bool:
+    """Whether careless code could take one identifier for the other: by prefix, case, width or separators."""
+    if first == second:
+        return False
+    one, other = (
+        re.sub(r"[\W_]+", "", unicodedata.normalize("NFKD", each)).casefold() for each in (first, second)
+    )
+    return (
+        one == other
+        or one.startswith(other)
+        or other.startswith(one)
+        or one.endswith(other)
+        or other.endswith(one)
+    )
+
+
+@rule(
+    "scenario-to-be-split",
+    "error",
+    why="a failure among many surfaces and oracles cannot be named, and one broken surface stops the others",
+    mend="split it: at most three surfaces, three categories and two oracles in one scenario",
+)
+def scenario_to_be_split(review: Review) -> Iterator[Hit]:
+    """A scenario holds more than three surfaces or categories, or arms with more than two oracles."""
+    for scenario, block in review.scenarios:
+        surfaces = {*scenario.surfaces, *(arm.surface for arm in scenario.arms_ if arm.surface)}
+        categories = {name for claim in review.claims_of(scenario) for name in categories_of(claim)}
+        oracles = {check.checker for check in scenario.check} if scenario.arms_ or surfaces else set()
+        for noun, found, most in (
+            ("surfaces", surfaces, 3),
+            ("categories", categories, 3),
+            ("oracles", oracles, 2),
+        ):
+            if len(found) > most:
+                yield (
+                    block.line,
+                    block.section,
+                    scenario.id,
+                    f"{len(found)} {noun}: {', '.join(sorted(found))}",
+                )
+
+
+_FORMULA = re.compile(
+    r"\bjain|\bgini\b|max(?:imum)?\s*(?:[-/÷]|over|to)\s*min|min(?:imum)?\s*(?:[-/÷]|over|to)\s*max|"
+    r"\bratio\b|quotient"
+    r"|coefficient of variation|share of|[≤≥<>]=?\s*\d|\bp\d{2}\w*\s*(?:/|÷|over)",
+    re.I,
+)
+_GROUP = re.compile(
+    r"\bgroups?\b|grouped by|\bper[- ](?!second|minute|run)\w+|\bby (?:tenant|client|user|key|queue|node)\b",
+    re.I,
+)
+
+
+@rule(
+    "fairness-without-formula",
+    "error",
+    why="'fair' is an opinion until it is a number: Jain's index, a ratio of shares, a bound on waiting",
+    mend="write the formula and its bound in the scenario",
+)
+def fairness_without_formula(review: Review) -> Iterator[Hit]:
+    """A fairness scenario gives no formula."""
+    for scenario, block in _of_category(review, "fairness"):
+        options = " ".join(
+            f"{name} {value}" for check in scenario.check for name, value in check.options.items()
+        )
+        if not _FORMULA.search(_said(review, scenario) + " " + options):
+            yield block.line, block.section, scenario.id, f"{scenario.id} measures fairness by no formula"
+
+
+@rule(
+    "fairness-without-group",
+    "error",
+    why="fair between whom: clients of one tenant may starve each other while tenants get equal shares",
+    mend="name the group: per tenant, per client, per queue",
+)
+def fairness_without_group(review: Review) -> Iterator[Hit]:
+    """A fairness scenario does not say between whom."""
+    for scenario, block in _of_category(review, "fairness"):
+        options = {name for check in scenario.check for name in check.options}
+        if not _GROUP.search(_said(review, scenario)) and not options & {"group", "group_by", "by"}:
+            yield (
+                block.line,
+                block.section,
+                scenario.id,
+                f"{scenario.id} does not say between whom it is fair",
+            )
+
+
+def _said(review: Review, scenario: Scenario) -> str:
+    return review.scenario_text(scenario.id)

@@ -1,0 +1,156 @@
+"""Rules on numbers: objectives with threshold, window and load; exit criteria; no certainty."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from refute.plan.rules.rule import Hit, Review, categories_of, rule
+
+_SLO = re.compile(
+    r"\bSLO\b|\bSLA\b|\bp\d{2,3}\b|percentile|latenc|throughput|availab\w+ of|\d\s*%|requests? per second",
+    re.I,
+)
+_THRESHOLD = re.compile(
+    r"(?:[<>≤≥]=?|under|below|above|at (?:least|most)|within|less than|more than|up to|of)\s*\d|"
+    r"\d+(?:\.\d+)?\s*(?:%|ms\b|s\b|µs\b)",
+    re.I,
+)
+_WINDOW = re.compile(
+    r"(?:over|for|during|in|per|within|window|every|rolling)[^.;|]{0,30}?\b\d+\s*(?:ms|s|sec|m|min|h|d|"
+    r"hour|minute|second|day|week)\w*|window:\s*\S+|duration:\s*\d+",
+    re.I,
+)
+_LOAD = re.compile(
+    r"\d+\s*(?:/s|/m|req|ops|rps|qps|requests|operations|clients|connections|users|writers|messages)|"
+    r"rate:\s*\d|clients:\s*\d",
+    re.I,
+)
+
+
+@rule(
+    "incomplete-slo",
+    "error",
+    why="'p99 under 50 ms' says nothing until it says over which window and under which load",
+    mend="state threshold, window and load in the claim or its scenario",
+)
+def incomplete_slo(review: Review) -> Iterator[Hit]:
+    """A service level claim lacks threshold, window or load."""
+    for claim in review.plan.claims.values():
+        if "performance" not in categories_of(claim) and not _SLO.search(claim.text):
+            continue
+        trying = review.scenarios_of(claim.id)
+        said = claim.text + "\n" + "\n".join(review.scenario_text(scenario.id) for scenario in trying)
+        parts = (("threshold", _THRESHOLD), ("window", _WINDOW), ("load", _LOAD))
+        missing = [name for name, words in parts if not words.search(said)]
+        if trying and missing:
+            yield claim.line, "1b", claim.id, f"{claim.id} states no {', no '.join(missing)}"
+
+
+_EXIT = re.compile(
+    r"exit criteri\w+|\b(?:done|ship|stop|release|finished|complete) (?:when|if|once)\b|definition of done",
+    re.I,
+)
+
+
+def _exit_lines(review: Review) -> Iterator[tuple[int, str, str]]:
+    """Line, section and text of each exit criterion; the items below a heading or label count one by one."""
+    for section in review.plan.sections:
+        if section.number in ("1b", "4"):
+            continue
+        lines = re.split(r"\r\n|\r|\n", section.text)
+        place = 0
+        while place < len(lines):
+            line = lines[place]
+            found = _EXIT.search(line)
+            if found and line[found.end() :].strip(" :*_.#|-"):
+                yield section.line + place, section.number, line
+            elif found:
+                place += 1
+                while place < len(lines) and (
+                    not lines[place].strip() or re.match(r"\s*([-*+]|\d+[.)]|\|)\s", lines[place])
+                ):
+                    if re.search(r"\w", lines[place]):
+                        yield section.line + place, section.number, lines[place]
+                    place += 1
+                continue
+            place += 1
+
+
+_WHOLE = re.compile(
+    r"\b(?:every|all|each|no|none|zero|any|two|three|four|five|six|seven|eight|nine|ten)\b", re.I
+)
+
+
+@rule(
+    "exit-criterion-without-number",
+    "error",
+    why="'enough runs without problems' is met on the day somebody is tired",
+    mend="write a number: 3 seeds, 9 landed faults, 0 FAIL",
+)
+def exit_criterion_without_number(review: Review) -> Iterator[Hit]:
+    """An exit criterion holds no number."""
+    for line, number, text in _exit_lines(review):
+        bare = re.sub(r"\b[A-Za-z]+-?\d+\b|\b\d[a-z]\b|^\s*\d+[.)]", " ", text)
+        if not re.search(r"\d", bare) and not re.fullmatch(r"[\s|:-]*", bare):
+            yield line, number, "", f"no number in: {text.strip()[:80]}"
+
+
+@rule(
+    "exit-criteria-missing",
+    "warning",
+    why="without a line that says when testing is over, it is over when the time is",
+    mend="add a line 'Exit criteria: …' with numbers to 7d",
+)
+def exit_criteria_missing(review: Review) -> Iterator[Hit]:
+    """The plan never says when testing is done."""
+    if review.plan.scenarios and not any(True for _ in _exit_lines(review)):
+        section = review.plan.section("7d")
+        yield section.line if section else 0, "7d", "", "no exit criterion is written"
+
+
+_ABSOLUTE = re.compile(
+    r"cannot (?:happen|occur|fail|go wrong|lose)|can ?not ever|can never|will never|never (?:happens|"
+    r"occurs|fails|loses)"
+    r"|\bimpossible\b|guarantee(?:s|d)? (?:correct|that no|no )|100 ?% (?:safe|correct|sure|confiden|"
+    r"certain|cover)"
+    r"|(?:fully|completely|absolutely|perfectly|totally) (?:safe|correct|certain|sure|covered|reliable|"
+    r"tested)"
+    r"|bug[ -]free|no (?:remaining )?(?:risk|bugs?|doubt)\b|\bproves? (?:that )?(?:the |it |this )?\w* "
+    r"?(?:is |system |correct)"
+    r"|without any doubt|complete confidence|(?<!un)certainty\b|rules? out (?:all|every|any)",
+    re.I,
+)
+
+
+@rule(
+    "absolute-confidence",
+    "error",
+    why="tests show the presence of faults, never their absence; who reads 'cannot happen' stops asking",
+    mend="say what was tried, how often, and what would still go unnoticed",
+)
+def absolute_confidence(review: Review) -> Iterator[Hit]:
+    """A section on adequacy or confidence claims certainty."""
+    for section in review.plan.sections:
+        if section.number not in ("5", "7b", "7c", "7d", "8"):
+            continue
+        for place, line in enumerate(re.split(r"\r\n|\r|\n", section.text)):
+            if found := _ABSOLUTE.search(line):
+                yield section.line + place, section.number, "", f"{found[0].strip()!r} is certainty"
+
+
+@rule(
+    "confidence-without-ground",
+    "warning",
+    why="'high confidence' without what it rests on is a feeling",
+    mend="say on what it rests: seeds, faults that landed, surfaces, calibration of the oracle",
+)
+def confidence_without_ground(review: Review) -> Iterator[Hit]:
+    """7d names a level of confidence without any number."""
+    section = review.plan.section("7d")
+    if section and re.search(
+        r"\b(?:high|moderate|medium|strong|good) ?(?:confidence)?\b", section.text, re.I
+    ):
+        body = re.sub(r"\b[A-Za-z]+-?\d+\b|\b7[a-d]\b", " ", section.text)
+        if not re.search(r"\d|\b(?:one|two|three|four|five)\b", body):
+            yield section.line, "7d", "", "a level of confidence and no number that it rests on"

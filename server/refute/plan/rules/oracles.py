@@ -1,0 +1,244 @@
+"""Rules on oracles: a machine can evaluate them, they fit claim and model, and the history feeds them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from refute.plan.models import MODELS, model_named
+from refute.plan.references import near, operation_kinds
+from refute.plan.rules.rule import Hit, Review, categories_of, rule, seven_m
+from refute.plan.scenario import Scenario
+from refute.plan.step import OperationStep
+from refute.plan.system_spec import SystemSpec
+
+_HUMAN = re.compile(
+    r"""logs?\ (?:\w+\ )?(?:look|are|is|seem|stay)s?\ (?:\w+\ )?(?:fine|ok|okay|clean|good|normal|empty)
+    | no\ (?:unexpected\ )?(?:errors?|exceptions?|warnings?|panics?|crash(?:es)?)\b(?!\ (?:than|rate))
+    | health[\ -]?checks?\ (?:\w+\ )?(?:is|are|stays?|returns?|remains?|pass(?:es)?|green|ok)
+    | (?:is|are|stays?|remains?)\ (?:green|healthy|up|stable|responsive)\b
+    | looks?\ (?:right|good|correct|fine|ok|okay|sane|normal|reasonable)
+    | works?\ (?:as\ expected|correctly|fine|properly)
+    | behaves?\ (?:correctly|as\ expected|normally|properly|well)
+    | (?:manual(?:ly)?|visual(?:ly)?)\ (?:inspect|verif|check|review|look)\w*
+    | \beyeball | \bby\ eye\b | dashboards?\ (?:is|are|look|stay|show)
+    | someone\ (?:checks|looks) | seems?\ (?:right|fine|ok|correct)
+    | recovers?\ (?:fine|gracefully|properly)""",
+    re.I | re.X,
+)
+
+
+@rule(
+    "human-oracle",
+    "error",
+    why="'the logs look fine' has never failed a build: a machine must be able to say no",
+    mend="name a checker, or a comparison of recorded values with a number",
+)
+def human_oracle(review: Review) -> Iterator[Hit]:
+    """An oracle cannot be evaluated by a machine."""
+    for scenario, block in review.scenarios:
+        for place, arm in enumerate(scenario.arms_):
+            for name in ("oracle", "expect"):
+                if (said := getattr(arm, name)) and (found := _HUMAN.search(said)):
+                    line = block.line_of("arms", place, name)
+                    yield line, block.section, scenario.id, f"arm {arm.arm!r}: {found[0]!r} is no oracle"
+        for place, check in enumerate(scenario.check):
+            if found := _HUMAN.search(check.checker):
+                yield block.line_of("check", place), block.section, scenario.id, f"{found[0]!r} is no oracle"
+    for section in review.plan.sections:
+        if section.number == "7.M":
+            said, line = (seven_m(review.plan, section.scenario) or {}).get("checker", ("", 0))
+            if found := _HUMAN.search(said):
+                yield line, "7.M", section.scenario, f"{found[0]!r} is no oracle"
+    for table in review.plan.tables:
+        places = [
+            at for at, name in enumerate(table.header) if re.search(r"oracle|expected|pass", name, re.I)
+        ]
+        for row in table.rows if table.section != "7.M" else ():
+            for at in places:
+                if found := _HUMAN.search(row.cells[at]):
+                    yield row.line, table.section, table.scenario, f"{found[0]!r} is no oracle"
+
+
+@rule(
+    "unknown-checker",
+    "error",
+    why="a checker that does not exist never fails",
+    mend="name one of the catalog",
+)
+def unknown_checker(review: Review) -> Iterator[Hit]:
+    """A scenario names a checker that is not in the catalog."""
+    for scenario, block in review.scenarios if review.checkers else ():
+        for place, check in enumerate(scenario.check):
+            if check.checker not in review.checkers and not _HUMAN.search(check.checker):
+                what = f"there is no checker {check.checker!r}; {near(check.checker, review.checkers)}"
+                yield block.line_of("check", place), block.section, scenario.id, what
+
+
+@rule(
+    "unknown-checker-option",
+    "error",
+    why="an option that the checker does not take changes nothing, and the run would stop on it",
+    mend="use the options of the catalog",
+)
+def unknown_checker_option(review: Review) -> Iterator[Hit]:
+    """A checker is given an option that it does not take."""
+    for scenario, block in review.scenarios:
+        for place, check in enumerate(scenario.check):
+            entry = review.checkers.get(check.checker)
+            for option in check.options if entry else ():
+                known = (entry.options if entry else None) or {}
+                if option not in known:
+                    what = f"{check.checker} takes no option {option!r}; {near(option, known)}"
+                    line = block.line_of("check", place, check.checker, option)
+                    yield line, block.section, scenario.id, what
+
+
+@rule(
+    "checker-cannot-judge-claim",
+    "error",
+    why="a checker for another property passes whatever happens to this claim",
+    mend="add a checker whose properties include the claim's category, or move the claim to another scenario",
+)
+def checker_cannot_judge_claim(review: Review) -> Iterator[Hit]:
+    """None of a scenario's checkers can falsify one of its claims."""
+    for scenario, block in review.scenarios:
+        entries = [
+            review.checkers[check.checker] for check in scenario.check if check.checker in review.checkers
+        ]
+        if not entries or len(entries) < len(scenario.check):
+            continue
+        able = {name for entry in entries for name in entry.properties}
+        for claim in review.claims_of(scenario):
+            categories = set(categories_of(claim))
+            if categories and not categories & able:
+                names = ", ".join(entry.name for entry in entries)
+                what = (
+                    f"{names} cannot falsify {claim.id} ({claim.category}): it judges "
+                    f"{', '.join(sorted(able))}"
+                )
+                yield block.line_of("check"), block.section, scenario.id, what
+
+
+@rule(
+    "checker-sees-nothing",
+    "error",
+    why="a checker that consumes no operation of the history can only say unknown",
+    mend=(
+        "let the workload or the steps do the operations that the checker consumes, or choose another checker"
+    ),
+)
+def checker_sees_nothing(review: Review) -> Iterator[Hit]:
+    """A scenario does none of the operations that its checker consumes."""
+    for scenario, block in review.scenarios:
+        kinds = kinds_of(scenario, review.plan.systems.get(scenario.system))
+        for place, check in enumerate(scenario.check):
+            entry = review.checkers.get(check.checker)
+            if entry and kinds and entry.kinds and not kinds & set(entry.kinds):
+                what = (
+                    f"{check.checker} consumes {', '.join(entry.kinds)}; {scenario.id} does "
+                    f"{', '.join(sorted(kinds))}"
+                )
+                yield block.line_of("check", place), block.section, scenario.id, what
+
+
+@rule(
+    "history-lacks-field",
+    "error",
+    why="without the field the checker cannot tell a right answer from a wrong one",
+    mend=(
+        "record it: in the operation's extra, by the client, or by the worker (then name it in 7.M under "
+        "history)"
+    ),
+)
+def history_lacks_field(review: Review) -> Iterator[Hit]:
+    """The history does not hold a field that a checker needs."""
+    for scenario, block in review.scenarios:
+        if scenario.workload and scenario.workload.generator not in _GENERATED:
+            continue  # a generator of its own may record more than its plan says
+        known = fields_of(scenario, review.plan.systems.get(scenario.system))
+        said = (seven_m(review.plan, scenario.id) or {}).get("history", ("", 0))[0]
+        for place, check in enumerate(scenario.check):
+            entry = review.checkers.get(check.checker)
+            for name in entry.fields if entry else ():
+                bare = name.removeprefix("extra.")
+                if bare not in known and not re.search(rf"\b{re.escape(bare)}\b", said):
+                    what = f"{check.checker} needs {name}, which nothing records"
+                    yield block.line_of("check", place), block.section, scenario.id, what
+
+
+@rule(
+    "checker-does-not-fit-model",
+    "error",
+    why="a register checker on a queue judges answers that the queue never gives",
+    mend="choose a checker of that model, or correct the model",
+)
+def checker_does_not_fit_model(review: Review) -> Iterator[Hit]:
+    """7.M names a model that none of the scenario's checkers can judge."""
+    for scenario, block in review.scenarios:
+        said, line = (seven_m(review.plan, scenario.id) or {}).get("model", ("", 0))
+        model = model_named(said)
+        if model is None or not MODELS[model].checkers:
+            continue
+        names = [check.checker for check in scenario.check]
+        if not set(names) & set(MODELS[model].checkers):
+            fits = ", ".join(MODELS[model].checkers)
+            what = f"the model is a {model}; {', '.join(names)} does not judge it ({fits} would)"
+            yield line or block.line, "7.M", scenario.id, what
+
+
+@rule(
+    "oracle-differs-from-block",
+    "error",
+    why="a reviewer signs the oracle of 7.M while the runner uses the one in the block",
+    mend="let 7.M name each checker of the block",
+)
+def oracle_differs_from_block(review: Review) -> Iterator[Hit]:
+    """7.M names other checkers than the block."""
+    for scenario, _ in review.scenarios:
+        said, line = (seven_m(review.plan, scenario.id) or {}).get("checker", ("", 0))
+        missing = [
+            check.checker for check in scenario.check if said and not review.names(said, check.checker)
+        ]
+        if missing:
+            yield line, "7.M", scenario.id, f"7.M does not name {', '.join(missing)}, which the block runs"
+
+
+_GENERATED: dict[str, frozenset[str]] = {
+    "register": frozenset({"read", "write"}),
+    "cas-register": frozenset({"read", "write", "cas"}),
+    "kv": frozenset({"read", "write"}),
+    "append": frozenset({"txn", "append", "read"}),
+}
+
+
+def kinds_of(scenario: Scenario, system: SystemSpec | None) -> set[str]:
+    """The kinds of operation that a scenario does; empty where nobody can know."""
+    kinds = {step.kind for arm in scenario.arms() for step in arm.steps if isinstance(step, OperationStep)}
+    if load := scenario.workload:
+        if load.mix:
+            kinds |= set(load.mix)
+        elif load.generator in _GENERATED:
+            generated, offered = (
+                _GENERATED[load.generator],
+                operation_kinds(system) if system else frozenset(),
+            )
+            kinds |= generated & offered or generated
+        else:
+            return set()
+    if scenario.final and scenario.final.keys != "none":
+        kinds.add(scenario.final.kind)
+    return kinds
+
+
+def fields_of(scenario: Scenario, system: SystemSpec | None) -> set[str]:
+    """The names under `extra` that a scenario or its system's clients put into the history."""
+    names: set[str] = set(scenario.workload.extra) if scenario.workload else set()
+    for arm in scenario.arms():
+        for step in arm.steps:
+            if isinstance(step, OperationStep):
+                names |= set(step.extra)
+    for client in system.clients.values() if system else ():
+        for operation in client.http.operations.values() if client.http else ():
+            names |= set(operation.extra)
+    return names

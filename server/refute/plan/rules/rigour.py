@@ -1,0 +1,285 @@
+"""Rules on rigour: what 7.M says, how often and how widely a scenario runs, what a timeout means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from refute.plan.families import faults_of
+from refute.plan.rules.rule import SEVEN_M, Hit, Review, categories_of, rule, seven_m
+from refute.plan.scenario import Budget, NotProvided
+from refute.plan.step import OperationStep
+
+SERIOUS = frozenset({"safety", "durability", "idempotency", "isolation", "ordering", "membership"})
+
+
+def _serious(review: Review, scenario: str) -> list[str]:
+    claims = review.claims_of(review.plan.scenarios[scenario])
+    return [claim.id for claim in claims if SERIOUS & set(categories_of(claim))]
+
+
+@rule(
+    "serious-claim-without-7M",
+    "error",
+    why=(
+        "for a promise about data a reviewer must see model, history, checker, nemesis and what a timeout "
+        "means"
+    ),
+    mend="add a 7.M below the scenario, one row for each part",
+)
+def serious_claim_without_7m(review: Review) -> Iterator[Hit]:
+    """A scenario on a serious claim has no 7.M."""
+    for scenario, block in review.scenarios:
+        serious = _serious(review, scenario.id)
+        if serious and seven_m(review.plan, scenario.id) is None:
+            yield (
+                block.line,
+                block.section,
+                scenario.id,
+                f"{scenario.id} judges {', '.join(serious)} without a 7.M",
+            )
+
+
+@rule(
+    "incomplete-7M",
+    "error",
+    why="the part that is left out is the one that nobody decided",
+    mend="add the missing rows",
+)
+def incomplete_7m(review: Review) -> Iterator[Hit]:
+    """A 7.M leaves out one of its parts."""
+    for scenario, _ in review.scenarios:
+        said = seven_m(review.plan, scenario.id)
+        if said is None or not _serious(review, scenario.id):
+            continue
+        faulty = any(True for _ in faults_of(scenario))
+        needed = [name for name in SEVEN_M if faulty or name not in ("nemesis", "landing evidence")]
+        if missing := [name for name in needed if name not in said]:
+            part = next(part for part in review.plan.parts(scenario.id) if part.number == "7.M")
+            yield part.line, "7.M", scenario.id, f"7.M says nothing on {', '.join(missing)}"
+
+
+@rule(
+    "timeout-counted-as-failure",
+    "error",
+    why=(
+        "a write that timed out may have happened: counted as failed, it makes a right answer look wrong, "
+        "or hides a lost one"
+    ),
+    mend="leave such statuses unknown, and say in 7.M that a timeout is info",
+)
+def timeout_counted_as_failure(review: Review) -> Iterator[Hit]:
+    """A timeout, or a status that says as little, is counted as a failure."""
+    for name, system in review.plan.systems.items():
+        block = review.plan.system_blocks[name]
+        for client_name, client in system.clients.items():
+            for kind, operation in client.http.operations.items() if client.http else ():
+                if kind in ("read", "get", "list", "scan"):
+                    continue  # a read that failed changed nothing
+                for status in operation.fail:
+                    if str(status) in ("408", "500", "502", "504", "5xx", "5XX"):
+                        path = ("clients", client_name, "http", "operations", kind)
+                        what = f"{kind}: status {status} is counted as fail; the write may have happened"
+                        yield block.line_of(*path), block.section, name, what
+    words = re.compile(
+        r"(?:time(?:d)?[ -]?outs?|connection (?:loss|reset)s?)\b[^.;|]*\b(?:counts?|counted|is|are|"
+        r"treated|taken|recorded)\b[^.;|]*\bfail",
+        re.I,
+    )
+    for section in review.plan.sections:
+        if section.number in ("2", "6", "7.M"):
+            for place, line in enumerate(re.split(r"\r\n|\r|\n", section.text)):
+                if (found := words.search(line)) and not re.search(
+                    r"\b(?:not|never|info|unknown)\b", found[0], re.I
+                ):
+                    yield section.line + place, section.number, section.scenario, found[0][:80]
+
+
+@rule(
+    "one-seed",
+    "error",
+    why="one seed is one schedule: a race that needs another one is not looked for",
+    mend="give the hardening budget at least 3 seeds",
+)
+def one_seed(review: Review) -> Iterator[Hit]:
+    """The hardening budget of generated load has one seed."""
+    for scenario, block in review.scenarios:
+        budget = scenario.budget.get("hardening")
+        if scenario.workload and isinstance(budget, Budget) and budget.seeds < 2:
+            yield block.line_of("budget", "hardening"), block.section, scenario.id, "one seed"
+
+
+@rule(
+    "one-failover",
+    "error",
+    why="the second failover meets what the first has left behind: terms, leases, half-written logs",
+    mend="repeat the fault, and let the hardening budget ask for at least 3",
+)
+def one_failover(review: Review) -> Iterator[Hit]:
+    """A fault under generated load happens once."""
+    for scenario, block in review.scenarios:
+        budget = scenario.budget.get("hardening")
+        arm = next(scenario.arms())
+        if not scenario.workload or not arm.nemesis or not isinstance(budget, Budget):
+            continue
+        planned = sum(fault.repeat for fault in arm.nemesis)
+        if planned < 2 or budget.faults < 2:
+            yield (
+                block.line_of("nemesis"),
+                block.section,
+                scenario.id,
+                f"{planned} fault a run, {budget.faults} asked for",
+            )
+
+
+@rule(
+    "unreachable-budget",
+    "error",
+    why="a budget that the schedule cannot reach ends in INCONCLUSIVE whatever the system does",
+    mend="raise repeat or seeds, or ask for fewer faults",
+)
+def unreachable_budget(review: Review) -> Iterator[Hit]:
+    """A budget asks for more faults than its seeds and schedule give."""
+    for scenario, block in review.scenarios:
+        planned = sum(fault.repeat for fault, _ in faults_of(scenario))
+        arms = sum(1 for _ in scenario.arms())
+        for name, budget in scenario.budget.items():
+            if planned and isinstance(budget, Budget) and budget.faults > planned * budget.seeds * arms:
+                what = f"{name} asks for {budget.faults} faults; {budget.seeds} seeds of {planned} give fewer"
+                yield block.line_of("budget", name), block.section, scenario.id, what
+
+
+@rule(
+    "budget-missing",
+    "warning",
+    why="who decides to ship must know how long the release run is, or why there is none",
+    mend="give smoke, hardening and release, or {not_provided: why, revisit: when}",
+)
+def budget_missing(review: Review) -> Iterator[Hit]:
+    """A scenario leaves out one of its three budgets."""
+    for scenario, block in review.scenarios:
+        if missing := [name for name in ("smoke", "hardening", "release") if name not in scenario.budget]:
+            yield block.line_of("budget"), block.section, scenario.id, f"no {' and no '.join(missing)} budget"
+
+
+@rule(
+    "budget-not-explained",
+    "error",
+    why="'not provided' without a reason and a date is a budget that is never provided",
+    mend="write why, and when it is looked at again",
+)
+def budget_not_explained(review: Review) -> Iterator[Hit]:
+    """A budget is not provided, without reason or without a time to revisit."""
+    for scenario, block in review.scenarios:
+        for name, budget in scenario.budget.items():
+            if isinstance(budget, NotProvided) and not (
+                budget.not_provided.strip() and budget.revisit.strip()
+            ):
+                yield (
+                    block.line_of("budget", name),
+                    block.section,
+                    scenario.id,
+                    f"{name}: no reason, or no time",
+                )
+
+
+@rule(
+    "one-topology",
+    "warning",
+    why="three nodes have one majority: five, or a learner, or two zones fail in other ways",
+    mend="describe a second system in 6b, or name the topologies left out in 7c, 7d or 8",
+)
+def one_topology(review: Review) -> Iterator[Hit]:
+    """Every scenario runs on systems of one size, and nothing says that others are left out."""
+    sizes = {len(system.nodes) for system in review.plan.systems.values()}
+    said = re.search(
+        r"topolog|five nodes|5 nodes|cluster size|larger cluster|more nodes|zones?\b|single node",
+        review.text_of("7c", "7d", "8"),
+        re.I,
+    )
+    if review.scenarios and len(sizes) == 1 and not said:
+        block = next(iter(review.plan.system_blocks.values()))
+        yield block.line, "6b", "", f"every scenario runs on {sizes.pop()} nodes"
+
+
+@rule(
+    "write-expects-nothing",
+    "warning",
+    why="a write that sets the state up may have failed, and the sequence goes on without its state",
+    mend="write expect: ok where the sequence needs it, expect: [ok, unknown] where it does not",
+)
+def write_expects_nothing(review: Review) -> Iterator[Hit]:
+    """A write of a directed sequence says nothing of what it expects."""
+    for scenario, block in review.scenarios:
+        arm = next(scenario.arms())
+        for place, step in enumerate(arm.steps):
+            if not isinstance(step, OperationStep) or step.kind in ("read", "get", "list", "scan"):
+                continue
+            if step.expect == ("any",) and not step.background:
+                yield (
+                    block.line_of("steps", place),
+                    block.section,
+                    scenario.id,
+                    f"{step.kind} expects nothing",
+                )
+
+
+@rule(
+    "scenario-name",
+    "warning",
+    why="a verdict is read by its name: it should say which promise held or broke",
+    mend="name it after the claim that it tries to falsify, as a statement: no_acknowledged_write_is_lost",
+)
+def scenario_name(review: Review) -> Iterator[Hit]:
+    """A scenario is not named after its claim."""
+    for scenario, block in review.scenarios:
+        words = _stems(scenario.name)
+        claims = review.claims_of(scenario)
+        said = set().union(*(_stems(claim.text) for claim in claims)) if claims else words
+        if len(words) < 2 or not words & said:
+            what = f"{scenario.name!r} says nothing of {', '.join(claim.id for claim in claims)}"
+            yield block.line_of("name"), block.section, scenario.id, what
+
+
+_STOP = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "of",
+        "and",
+        "or",
+        "in",
+        "on",
+        "to",
+        "by",
+        "for",
+        "with",
+        "is",
+        "are",
+        "its",
+        "it",
+        "that",
+        "this",
+        "be",
+        "any",
+        "all",
+        "no",
+        "not",
+        "test",
+        "after",
+        "under",
+        "from",
+        "at",
+        "one",
+    ]
+)
+
+
+def _stems(text: str) -> set[str]:
+    words = re.findall(r"[^\W\d_]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower())
+    return {_stem(word) for word in words if word not in _STOP and len(word) > 2}
+
+
+def _stem(word: str) -> str:
+    return re.sub(r"(?:ically|ability|izable|ations?|ables?|ings?|ness|ed|es|ly|s|e)$", "", word)[:7]
