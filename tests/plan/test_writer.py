@@ -118,7 +118,10 @@ def test_a_section_is_replaced_below_its_heading() -> None:
     after = parse_plan(text).section("8")
     assert after is not None
     assert after.text == "## 8. Not covered\r\n\r\nNothing else.\r\n\r\n"
-    assert text.replace("Nothing else.", "Admin API: no claim names it.") == SHAPES["windows"]
+    assert (
+        text.replace("Nothing else.", "Admin API, metrics and logs: no claim names them yet.")
+        == SHAPES["windows"]
+    )
 
 
 def test_a_paragraph_is_added_at_the_end_of_a_section() -> None:

@@ -48,7 +48,7 @@ FAMILIES: dict[str, Family] = {
         ),
         _family(
             "packet-loss",
-            r"loss|corrupt_packet|reorder",
+            r"packet|^loss|reorder|duplicate",
             r"packet loss|lossy|reorder|duplicat\w+ (?:packet|message)",
             "partition",
         ),
@@ -88,9 +88,11 @@ def family_of(plane: str, kind: str) -> str:
     """The family of a mechanism; its own name where it belongs to none."""
     if plane == "clock":
         return "clock"
+    if kind in FAMILIES:
+        return kind
     word = kind.replace("-", "_").lower()
     for family in FAMILIES.values():
-        if family.kinds.search(word) or family.name == kind:
+        if family.kinds.search(word):
             return family.name
     return kind
 

@@ -173,7 +173,7 @@ def _listed_surfaces(review: Review) -> Iterator[tuple[int, str]]:
     for section in review.plan.sections:
         if section.number in ("0", "1", "2"):
             for place, line in enumerate(re.split(r"\r\n|\r|\n", section.text)):
-                if found := re.match(r"\W*surfaces\W*:\W*(.*)", line, re.I):
+                if found := re.search(r"\bsurfaces\W*:\s*([^.]*)", line, re.I):
                     for name in re.split(r",|;|\band\b", found[1]):
                         if bare := name.strip(" .`*_"):
                             yield section.line + place, bare

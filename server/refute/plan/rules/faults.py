@@ -49,6 +49,22 @@ def fault_without_landing_evidence(review: Review) -> Iterator[Hit]:
 
 
 @rule(
+    "landing-evidence-in-prose-only",
+    "warning",
+    why="the runner takes no sentence for evidence: it reads the signals that the block names",
+    mend="add evidence: {node, state, rule} to the fault or the scenario: a state that must move",
+)
+def landing_evidence_in_prose_only(review: Review) -> Iterator[Hit]:
+    """Landing evidence stands in 7.M, and no signal of it in the block."""
+    for scenario, block in review.scenarios:
+        said = (seven_m(review.plan, scenario.id) or {}).get("landing evidence", ("", 0))[0]
+        for fault, path in faults_of(scenario):
+            if said and not fault.evidence and not scenario.evidence:
+                what = f"{fault.plane}/{fault.kind} names no signal of the system"
+                yield block.line_of(*path), block.section, scenario.id, what
+
+
+@rule(
     "exit-code-as-evidence",
     "error",
     why=(

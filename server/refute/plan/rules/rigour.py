@@ -116,20 +116,17 @@ def one_seed(review: Review) -> Iterator[Hit]:
     mend="repeat the fault, and let the hardening budget ask for at least 3",
 )
 def one_failover(review: Review) -> Iterator[Hit]:
-    """A fault under generated load happens once."""
+    """A fault happens once under generated load, or a budget asks for less than one landed fault a seed."""
     for scenario, block in review.scenarios:
         budget = scenario.budget.get("hardening")
-        arm = next(scenario.arms())
-        if not scenario.workload or not arm.nemesis or not isinstance(budget, Budget):
+        planned = sum(fault.repeat for fault, _ in faults_of(scenario))
+        if not planned or not isinstance(budget, Budget):
             continue
-        planned = sum(fault.repeat for fault in arm.nemesis)
-        if planned < 2 or budget.faults < 2:
-            yield (
-                block.line_of("nemesis"),
-                block.section,
-                scenario.id,
-                f"{planned} fault a run, {budget.faults} asked for",
-            )
+        if scenario.workload and planned < 2:
+            yield block.line_of("nemesis"), block.section, scenario.id, "one fault a run under generated load"
+        if budget.faults < max(2, budget.seeds):
+            what = f"hardening asks for {budget.faults} landed faults in {budget.seeds} runs"
+            yield block.line_of("budget", "hardening"), block.section, scenario.id, what
 
 
 @rule(

@@ -86,9 +86,9 @@ def fault_cannot_affect_serious_claim(review: Review) -> Iterator[Hit]:
     for claim in review.plan.claims.values():
         trying = review.scenarios_of(claim.id)
         serious = set(categories_of(claim)) & {"durability", "ordering", "membership"}
-        if trying and serious and not any(review.families[scenario.id] for scenario in trying):
-            if not review.names(review.text_of("7c"), claim.id):
-                yield claim.line, "1b", claim.id, f"no scenario of {claim.id} injects a fault"
+        in_good_weather = trying and not any(review.families[scenario.id] for scenario in trying)
+        if serious and in_good_weather and not review.names(review.text_of("7c"), claim.id):
+            yield claim.line, "1b", claim.id, f"no scenario of {claim.id} injects a fault"
 
 
 @rule(

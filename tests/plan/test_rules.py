@@ -1,0 +1,213 @@
+"""Every rule has a plan that trips it and one that does not; clean plans trip none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from refute.plan.rules import RULES
+from refute.plan.rules.form import READING
+from tests.plan.plans import FLEET, STORE, check, rules_tripped
+
+Change = tuple[str, ...]
+
+
+def _section(text: str, number: str) -> str:
+    found = re.search(rf"^## {number}\. .*?(?=^## |\Z)", text, re.M | re.S)
+    assert found, number
+    return found[0]
+
+
+BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]\n" for level in range(1, 9)
+)
+
+# rule -> plan, then what stands in it and what trips the rule instead, in pairs
+CHANGES: dict[str, Change] = {
+    # reading
+    "bad-yaml": (STORE, "id: S1\n", "id: [S1\n"),
+    "yaml-too-large": (STORE, "```yaml\nid: S1\n", f"```yaml\n{BOMB}id: S1\n"),
+    "duplicate-key": (STORE, "id: S1\n", "id: S1\nid: S1\n"),
+    "unknown-key": (STORE, "sweep:", "swep:"),
+    "missing-key": (STORE, "falsifies: C2\n", ""),
+    "missing-id": (STORE, "| C2 | Reads", "|  | Reads"),
+    "wrong-type": (STORE, "clients: 5", "clients: five"),
+    "bad-value": (STORE, "rate: 200/s", "rate: 200"),
+    "bad-step": (STORE, "kill: leader", "kil: leader"),
+    "duplicate-id": (STORE, "| H2 | A write", "| H1 | A write"),
+    "unknown-claim": (STORE, "falsifies: C2", "falsifies: C7"),
+    "unknown-hypothesis": (STORE, "hypotheses: H1", "hypotheses: H7"),
+    "unknown-system": (STORE, "system: three-nodes\nsweep", "system: four\nsweep"),
+    "unknown-operation": (STORE, "- export: {via", "- exprot: {via"),
+    "unknown-node": (STORE, "resume: old", "resume: odl"),
+    "unknown-state": (STORE, "{leader: known, every", "{leder: known, every"),
+    "unknown-client": (STORE, "via: leader, expect: ok}\n  - pause", "via: leader, client: x}\n  - pause"),
+    "unknown-command": (STORE, "- sleep: {ms: $gap_ms}", "- run: compact"),
+    "unknown-version": (FLEET, "version: old, repeat", "version: older, repeat"),
+    # form
+    "missing-section": (STORE, _section(STORE, "7d"), ""),
+    "missing-optional-section": (STORE, _section(STORE, "1c"), ""),
+    "empty-section": (STORE, _section(STORE, "9"), "## 9. Open questions\n"),
+    "todo-left": (STORE, "Nothing is said", "TODO(judge): is anything said"),
+    "no-system": (STORE, "```yaml\nsystem: three", "```text\nsystem: three"),
+    "no-scenario": (STORE, "```yaml\nid", "```text\nid"),
+    "scenario-without-block": (STORE, "## 7b.", "### S4 something else\n\nIn prose.\n\n## 7b."),
+    "unread-block": (STORE, "Three of them,", "```yaml\nfriend: of mine\n```\n\nThree of them,"),
+    "heading-names-another-scenario": (STORE, "### S2 a", "### S3 a"),
+    # claims
+    "no-claims": (STORE, _section(STORE, "1b"), "## 1b. Claims\n\nSome.\n\n"),
+    "empty-claim": (STORE, "| Reads from the leader are linearizable. |", "| Reads |"),
+    "claim-category": (STORE, "| durability |", "| durable |"),
+    "uncited-claim": (STORE, "`README.md:14@0123456789abcdef0123456789abcdef01234567`", "README"),
+    "citation-without-commit": (STORE, "README.md:14@0123456789abcdef0123456789abcdef01234567", "README.md:14"),
+    "claim-without-scenario": (FLEET, "falsifies: [K6, K8]", "falsifies: [K6]"),
+    "claim-without-hypothesis": (FLEET, "claims: [K5]}", "claims: [K8]}"),
+    # hypotheses
+    "untethered-hypothesis": (STORE, "`ab`. | C3 |", "`ab`. |  |"),
+    "hypothesis-without-scenario": (FLEET, "hypotheses: [H5, H7]", "hypotheses: [H5]"),
+    "hypothesis-of-another-claim": (STORE, "hypotheses: [H2]", "hypotheses: [H3]"),
+    "claim-without-its-hypothesis": (FLEET, "claims: K8}", "claims: K6}"),
+    "scenario-without-hypothesis": (STORE, "hypotheses: [H2]\n", ""),
+    "suspect-without-sequence": (STORE, "| write, kill the leader at once |", "|  |"),
+    "suspect-without-condition": (STORE, ": wrong if it compares by prefix", ""),
+    "sequence-without-steps": (FLEET, "claims: [K3, K4]}", "claims: [K3, K4], suspect: \"q.cc:4: wrong if\", sequence: go}"),
+    "pitfall-not-considered": (STORE, "deposed-leader-serves-reads (H1), ", ""),
+    # oracles
+    "human-oracle": (STORE, "expect: none of them, oracle: tenant-isolation", "expect: none, oracle: the logs look fine"),
+    "unknown-checker": (STORE, "check: [linearizable]", "check: [lineraizable]"),
+    "unknown-checker-option": (FLEET, "{initial: 0}", "{inital: 0}"),
+    "checker-cannot-judge-claim": (STORE, "check: [linearizable]", "check: [tenant-isolation]"),
+    "checker-sees-nothing": (STORE, "check: [linearizable]", "check: [list-append]"),
+    "history-lacks-field": (FLEET, "a counter; the idempotency_key of each booking", "a counter", ", extra: {idempotency_key: one}", ""),
+    "checker-does-not-fit-model": (STORE, "| model | register |", "| model | transactions |"),
+    "oracle-differs-from-block": (STORE, "| checker | linearizable |", "| checker | a look at the reads |"),
+    # faults
+    "fault-without-landing-evidence": (FLEET, ", evidence: {node: any, state: term, rule: changes}}", "}"),
+    "landing-evidence-in-prose-only": (STORE, "    evidence: {node: not old, state: term, rule: increases}\n", ""),
+    "exit-code-as-evidence": (STORE, "exit status of the process; term", "the kill command exits with 0; term"),
+    "evidence-of-another-mechanism": (STORE, "state `T` and no CPU time; term", "nft packet counters; term"),
+    "kill-is-not-power-loss": (FLEET, "fault: {plane: storage, kind: power-loss, node: all}", "kill: all"),
+    "clock-fault-on-static-program": (FLEET, "Five nodes in C++", "Five nodes in Go"),
+    "claim-about-a-fault-not-injected": (STORE, "survives the loss of any one node", "is there after a network partition", "| C1 | loss of two", "| C3 | loss of two"),
+    "symmetric-partitions-only": (FLEET, "{from: leader, to: random, shape: one-way}", "{node: leader}"),
+    "one-way-claim-cut-both-ways": (FLEET, "{from: leader, to: random, shape: one-way}", "{node: leader}"),
+    "fault-on-a-timer": (STORE, "{when: {leader: known}, kill", "{kill"),
+    # threats
+    "upgrade-without-mixed-versions": (FLEET, "restart: random, version: old", "restart: random"),
+    "upgrade-without-rollback": (FLEET, "go back to the old version (rollback)", "are slower", "versions and a rollback keep", "versions keep", "and_a_rollback_keeps", "and_keep"),
+    "fault-cannot-affect-serious-claim": (FLEET, "  - fault: {plane: clock, kind: jump, node: leader, by: -30s}\n    evidence: {node: leader, state: hits, rule: increases}\n", ""),
+    "adequacy-not-injected": (STORE, "| paused leader | S2 | pause |", "| paused leader | S1 | pause |"),
+    "adequacy-without-scenario": (STORE, "| paused leader | S2 | pause |", "| paused leader | S9 | pause |"),
+    # rigour
+    "serious-claim-without-7M": (FLEET, "#### 7.M\n\n| part | what |\n|---|---|\n| Model and", "#### Notes\n\n| part | what |\n|---|---|\n| Model and"),
+    "incomplete-7M": (STORE, "| ambiguous outcomes | a timeout may have happened: info |\n", ""),
+    "timeout-counted-as-failure": (FLEET, "fail: [409]", "fail: [409, 504]"),
+    "one-seed": (STORE, "{seeds: 3, faults: 9}\n  release", "{seeds: 1, faults: 3}\n  release"),
+    "one-failover": (STORE, "for: 3s, repeat: 3, ", "for: 3s, "),
+    "unreachable-budget": (STORE, "{seeds: 3, faults: 9}\n  release", "{seeds: 3, faults: 10}\n  release"),
+    "budget-missing": (STORE, "  release: {not_provided: the machine room is not there yet, revisit: before 1.0}\n", ""),
+    "budget-not-explained": (STORE, "revisit: before 1.0", 'revisit: ""'),
+    "one-topology": (STORE, "five nodes, and links cut one way | one topology of three nodes", "much | as ever"),
+    "write-expects-nothing": (STORE, "{key: k, via: leader, expect: ok}\n  - pause", "{key: k, via: leader}\n  - pause"),
+    "scenario-name": (STORE, "name: acknowledged_writes_survive_a_killed_leader", "name: chaos_test"),
+    # arms
+    "boundary-without-arms": (STORE, re.search(r"arms:\n(?:  - .*\n)+", STORE)[0], ""),  # type: ignore[index]
+    "positive-controls-only": (STORE, "control: negative", "control: positive"),
+    "negative-controls-only": (FLEET, "control: positive", "control: negative"),
+    "arm-without-oracle": (STORE, ", expect: none of them, oracle: tenant-isolation", ", oracle: tenant-isolation"),
+    "arm-oracle-not-run": (STORE, "expect: none of them, oracle: tenant-isolation", "expect: none, oracle: linearizable"),
+    "arm-surface-not-listed": (STORE, "surfaces: [read, export]", "surfaces: [read]"),
+    "boundary-surfaces-left-out": (STORE, "Admin API, metrics and logs", "Admin API"),
+    "boundary-without-confusable-names": (STORE, "object: ab, expect: none", "object: other, expect: none"),
+    "scenario-to-be-split": (STORE, "check: [tenant-isolation]", "check: [tenant-isolation, linearizable, exactly-once]"),
+    "fairness-without-formula": (FLEET, "Jain's index per tenant at least 0.9", "per tenant alike", "[{shares: {formula: jain, at_least: 0.9}}]", "[shares]"),
+    "fairness-without-group": (FLEET, "Jain's index per tenant at least 0.9", "Jain's index"),
+    # measures
+    "incomplete-slo": (FLEET, "below 50 ms over 60 s at 200/s", "that is low", "duration: 60s, mix: {submit: 1, take: 1}}", "mix: {submit: 1, take: 1}}"),
+    "exit-criterion-without-number": (FLEET, "- 30 landed faults\n", "- enough landed faults\n"),
+    "exit-criteria-missing": (STORE, "Exit criteria: 0 FAIL", "Also 0 FAIL"),
+    "absolute-confidence": (STORE, "moderate for C1", "data loss cannot happen; moderate for C1"),
+    "confidence-without-ground": (STORE, _section(STORE, "7d"), "## 7d. Confidence\n\nHigh for C1, C2 and C3.\n\n"),
+    # documents
+    "matrix-incomplete": (STORE, "| C3 | H3 | S3 | none |", "| C2 | H1 | S2 | none |"),
+    "matrix-disagrees": (STORE, "| C1 | H2 | S1 |", "| C1 | H1 | S1 |"),
+    "matrix-test-not-listed": (STORE, "| C2 | H1 | S2 | `tests/test_store.py::test_put_get`", "| C2 | H1 | S2 | `test_more`"),
+    "residual-names-nothing": (STORE, "| C1 | loss of two disks", "| C8 | loss of two disks"),
+    "residual-without-reason": (STORE, "needs the power-loss plane as root", ""),
+    "claim-without-confidence": (FLEET, "| K1-K8 | moderate", "| K1-K7 | moderate"),
+    "scenario-without-adequacy": (STORE, "| paused leader | S2 | pause |\n", ""),
+    "untested-surface": (FLEET, "Surfaces: submit, take, balance", "Surfaces: submit, take, purge"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [STORE, FLEET], ids=["store", "fleet"])
+def test_a_clean_plan_trips_no_rule(text: str) -> None:
+    assert check(text).defects == ()
+
+
+def test_every_rule_has_a_plan_that_trips_it() -> None:
+    cited = {"citation-not-found", "stale-citation", "moved-citation"}
+    assert set(CHANGES) == (set(RULES) | set(READING)) - cited
+
+
+@pytest.mark.parametrize("rule", CHANGES)
+def test_a_rule_trips_on_its_fault_and_names_line_and_remedy(rule: str) -> None:
+    text, *pairs = CHANGES[rule]
+    changed = text
+    for old, new in zip(pairs[::2], pairs[1::2], strict=True):
+        assert old in changed, "the example has changed"
+        changed = changed.replace(old, new)
+    found = [defect for defect in check(changed).defects if defect.rule == rule]
+    assert found
+    assert all(defect.what for defect in found)
+    assert all(0 <= defect.line <= changed.count("\n") + 1 for defect in found)
+    if rule in RULES:
+        assert found[0].severity == RULES[rule].severity
+        assert RULES[rule].why and RULES[rule].mend
+        assert rule not in rules_tripped(text)
+
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def _repository(present: dict[str, list[str]]) -> Callable[[str, int, int, str], str | None]:
+    def read(path: str, first: int, last: int, commit: str) -> str | None:
+        lines = [f"line {number} of {path}" for number in range(1, 200)]
+        if commit == "HEAD" and path in present:
+            lines = present[path]
+        return "\n".join(lines[first - 1 : last])
+
+    return read
+
+
+def test_a_citation_that_still_stands_is_not_stale() -> None:
+    assert rules_tripped(STORE, _repository({})) == set()
+
+
+def test_a_citation_whose_text_was_changed_is_stale() -> None:
+    tripped = rules_tripped(STORE, _repository({"README.md": ["another text"] * 200}))
+    assert tripped == {"stale-citation"}
+
+
+def test_a_citation_whose_text_moved_is_a_warning() -> None:
+    moved = ["new"] * 5 + [f"line {number} of README.md" for number in range(1, 200)]
+    checked = check(STORE, _repository({"README.md": moved}))
+    assert {defect.rule for defect in checked.defects} == {"moved-citation"}
+    assert checked.ok and checked.warnings == 2
+
+
+def test_a_citation_of_what_never_was_is_an_error() -> None:
+    def nothing(path: str, first: int, last: int, commit: str) -> str | None:
+        return None if path.startswith("docs") else _repository({})(path, first, last, commit)
+
+    checked = check(STORE, nothing)
+    assert [(defect.rule, defect.subject) for defect in checked.defects] == [("citation-not-found", "C3")]
+    assert not checked.ok
+
+
+def test_every_rule_has_a_title_of_one_sentence() -> None:
+    for rule in RULES.values():
+        assert rule.title.endswith("."), rule.id
+        assert re.fullmatch(r"[a-z0-9]+(?:-[a-zA-Z0-9]+)*", rule.id)
