@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from refute.checkers import CheckerError, Result, run_check
 from refute.checkers.planted import operators_for, plant
 from refute.checkers.planted import simulated_objects as simulated
+from refute.checkers.planted.simulated_transactions import transactions
 from refute.history import History, Outcome, Phase
 
 from ..scribe import Scribe
@@ -26,6 +28,17 @@ CASES: list[tuple[str, Mapping[str, Any], Make]] = [
     ("exactly-once", {}, simulated.counters),
     ("exactly-once", {}, simulated.elements),
     ("exactly-once", {}, simulated.queues),
+    ("linearizable", {"model": "register"}, simulated.registers),
+    ("linearizable", {"model": "cas-register"}, partial(simulated.registers, compare=0.2)),
+    ("linearizable", {"model": "kv"}, partial(simulated.registers, compare=0.1, deletes=0.1)),
+    *(
+        ("list-append", {"model": model}, transactions)
+        for model in ("read-uncommitted", "read-committed", "read-atomic", "snapshot-isolation")
+    ),
+    *(
+        ("list-append", {"model": model}, transactions)
+        for model in ("serializable", "strong-session-serializable", "strict-serializable")
+    ),
 ]
 
 
