@@ -80,3 +80,9 @@ def test_a_field_that_is_missing_is_an_error_unless_it_is_marked():
     assert fill("{extra.token?}", extra={}) is None
     assert fill("Bearer {extra.token?}", extra={}) == "Bearer "
     assert fill("{extra.token?|base64}", extra={}) is None
+
+
+def test_an_operation_without_a_key_is_never_about_a_key_named_null():
+    path = compile_text("/kv/{key}", ROOTS, where="here", quoted=True)
+    with pytest.raises(WorkloadError, match="null"):
+        path({"key": None})

@@ -45,6 +45,7 @@ class _Placeholder:
     path: tuple[str, ...]
     optional: bool
     filters: tuple[Callable[[Any], Any], ...]
+    nullable: bool = True
 
     def value(self, values: Mapping[str, Any]) -> Any:
         found = values.get(self.root)
@@ -62,6 +63,8 @@ class _Placeholder:
                 )
         if found is None and self.optional:
             return None
+        if found is None and not self.nullable:  # else everything without a key is about the key "null"
+            raise WorkloadError(f"{self.written} is null in this operation, and stands in a path")
         for apply in self.filters:
             found = apply(found)
         return found
@@ -133,7 +136,8 @@ def _placeholder(match: re.Match[str], roots: Collection[str], where: str, quote
                 where=where,
                 hint=f"filters: {', '.join(FILTERS)}",
             )
-    if quoted and not names:
+    bare = quoted and not names
+    if bare:
         names = ["url"]
     return _Placeholder(
         match[0],
@@ -141,4 +145,5 @@ def _placeholder(match: re.Match[str], roots: Collection[str], where: str, quote
         tuple(path.split(".")[1:]),
         optional is not None,
         tuple(FILTERS[name] for name in names),
+        nullable=not bare,
     )
