@@ -41,7 +41,7 @@ class Matrix:
 
 
 def fault_matrix(plan: Plan) -> Matrix:
-    """Claim by fault family: which scenarios try this claim under faults of that family. O(claims × families).
+    """Claim by fault family: which scenarios try this claim under it. O(claims × families).
 
     Only families that some scenario injects have a column; the last column lists the scenarios without fault.
     """
