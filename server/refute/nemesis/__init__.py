@@ -1,1 +1,1 @@
-"""Faults: catalog, ledger, guard, and one module a mechanism."""
+"""Faults: injected by mechanisms behind five verbs, proven from two sides, and gone afterwards."""

@@ -96,15 +96,16 @@ class NodeProcess:
     def send(self, number: signal.Signals) -> bool:
         """Send a signal to all processes of the node. False where the node has exited and left none."""
         with self._lock:  # not reaped before we are done, so that the group is still ours
-            if self.exit is None:
+            running = self.exit is None
+            if running:
                 with suppress(ProcessLookupError):
                     os.killpg(self.pid, number)
-                    return True
-        sent = False
+        sent = running
         for member in self.members():
             with suppress(ProcessLookupError):
-                os.kill(member.pid, number)
-                sent = True
+                if not running or os.getpgid(member.pid) != self.pid:
+                    os.kill(member.pid, number)
+                    sent = True
         return sent
 
     def wait(self, timeout_s: float | None = None) -> Exit | None:

@@ -13,7 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from refute.system.socket_diagnosis import listening_sockets, socket_inode
+
 PROC = Path("/proc")
+Address = tuple[str, int]
 LINUX = sys.platform == "linux" and (PROC / "self" / "stat").exists()
 _LISTEN = "0A"
 
@@ -86,28 +89,25 @@ def listening_pids(port: int, among: Iterable[int] | None = None) -> list[int]:
     """The processes that listen on a TCP port, as far as we may see them."""
     if not LINUX:
         return _psutil_owners(lambda c: c.status == "LISTEN" and c.laddr and c.laddr.port == port, among)
-    inodes = {
-        fields[9]
-        for fields in _tcp_table()
-        if fields[3] == _LISTEN and int(fields[1].rpartition(":")[2], 16) == port
-    }
+    inodes = {inode for its_port, inode in _listening() if its_port == port}
     return [pid for pid in (_pids() if among is None else among) if inodes & _socket_inodes(pid)]
 
 
-def connection_pids(local_port: int, remote_port: int, among: Iterable[int]) -> list[int]:
-    """Which of these processes hold the TCP connection from `local_port` to `remote_port` of this machine."""
+def listening_ports() -> set[int]:
+    """All TCP ports of this machine on which somebody listens."""
+    if LINUX:
+        return {port for port, _ in _listening()}
+    return _psutil_listening_ports()
+
+
+def connection_pids(local: Address, remote: Address, among: Iterable[int]) -> list[int]:
+    """Which of these processes hold the TCP connection from `local` to `remote`, both of this machine."""
     if not LINUX:
         return _psutil_owners(
-            lambda c: c.raddr and c.laddr.port == local_port and c.raddr.port == remote_port, among
+            lambda c: c.raddr and c.laddr.port == local[1] and c.raddr.port == remote[1], among
         )
-    inodes = {
-        fields[9]
-        for fields in _tcp_table()
-        if int(fields[1].rpartition(":")[2], 16) == local_port
-        and int(fields[2].rpartition(":")[2], 16) == remote_port
-    }
-    inodes.discard("0")
-    return [pid for pid in among if inodes & _socket_inodes(pid)] if inodes else []
+    inode = _connection_inode(local, remote)
+    return [pid for pid in among if inode in _socket_inodes(pid)] if inode else []
 
 
 def command_name(pid: int) -> str:
@@ -181,6 +181,24 @@ def _environment(pid: int) -> list[bytes]:
         return []
 
 
+def _listening() -> list[tuple[int, str]]:
+    with suppress(OSError):
+        return listening_sockets()
+    return [
+        (int(fields[1].rpartition(":")[2], 16), fields[9]) for fields in _tcp_table() if fields[3] == _LISTEN
+    ]
+
+
+def _connection_inode(local: Address, remote: Address) -> str | None:
+    with suppress(OSError):
+        return socket_inode(local, remote)
+    for fields in _tcp_table():
+        ports = [int(fields[column].rpartition(":")[2], 16) for column in (1, 2)]
+        if ports == [local[1], remote[1]] and fields[9] != "0":
+            return fields[9]
+    return None
+
+
 def _tcp_table() -> Iterator[list[str]]:
     for name in ("tcp", "tcp6"):
         with suppress(OSError):
@@ -239,6 +257,19 @@ def _psutil_name(pid: int) -> str:
         return psutil.Process(pid).name()
     except psutil.Error:
         return "?"
+
+
+def _psutil_listening_ports() -> set[int]:
+    import psutil
+
+    ports = set()
+    for process in psutil.process_iter():  # the table of all sockets is not for ordinary users on macOS
+        try:
+            connections = process.net_connections(kind="tcp")
+        except (psutil.Error, OSError):
+            continue
+        ports |= {each.laddr.port for each in connections if each.status == "LISTEN"}
+    return ports
 
 
 def _psutil_owners(matches: object, among: Iterable[int] | None) -> list[int]:

@@ -1,0 +1,13 @@
+"""What goes wrong with faults, by whose fault it is."""
+
+from __future__ import annotations
+
+from refute.errors import InputError, UnavailableError
+
+
+class NemesisError(UnavailableError):
+    """A fault cannot be injected or healed on this machine now."""
+
+
+class FaultInputError(InputError):
+    """What was asked for is no fault, or not one that this system can have."""

@@ -1,0 +1,456 @@
+"""The nemesis of one run: applies faults, records what was done and what it did, and undoes all of it."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from types import TracebackType
+from typing import Any, Self
+
+from refute.errors import RefuteError
+from refute.history.fault import FaultEvent, FaultPhase, Landing
+from refute.nemesis.errors import FaultInputError, NemesisError
+from refute.nemesis.evidence import Around, Sampler, victim_signals
+from refute.nemesis.guard import start_guard
+from refute.nemesis.healing import HealReport, end_processes, sweep
+from refute.nemesis.ledger import MARK, Ledger, read_ledger
+from refute.nemesis.mechanisms import planes_for
+from refute.nemesis.plane import Fault, Plane, Site, Snapshot
+from refute.nemesis.process.undo import handle_of
+from refute.nemesis.undo import Undo, left_after
+from refute.plan.fault_catalog import read_parameters
+from refute.plan.step import FaultAction, VictimSignal
+from refute.plan.system_spec import SystemSpec
+from refute.system.cluster import Cluster
+from refute.system.node import NodeProcess
+from refute.system.observer import Observer, Seen
+from refute.system.placement import Placement
+
+TTL_S = 600.0
+HANG_S = 20.0
+_BEYOND_ITS_TIME_S = 30.0
+_BEAT_S = 1.0
+_ATTEMPTS = 4
+
+
+@dataclass(slots=True)
+class _Injection:
+    fault: Fault
+    plane: Plane
+    action: FaultAction
+    targets: tuple[str, ...]
+    undos: tuple[Undo, ...]
+    around: Around
+    victims: Mapping[tuple[str, str], VictimSignal]
+    phase: FaultPhase = FaultPhase.PLANNED
+    heal_at_s: float | None = None
+    healed_ns: int | None = None
+    note: str = ""
+    landing: Landing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Healed:
+    """Which faults were healed, and what is left of each that was not."""
+
+    healed: tuple[str, ...] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+
+class Nemesis:
+    """Faults of one cluster. Leaving the context heals all of them and stops the cluster.
+
+    The guard answers for the node processes too, so the cluster has to end before the guard does: the
+    nemesis is left last. `on_event` is told of every step in the life of a fault, as it happens.
+    """
+
+    def __init__(
+        self,
+        spec: SystemSpec,
+        cluster: Cluster,
+        *,
+        run_dir: Path,
+        observer: Observer | None = None,
+        rng: Random | None = None,
+        on_event: Callable[[FaultEvent], None] | None = None,
+        ttl_s: float = TTL_S,
+        hang_s: float = HANG_S,
+    ) -> None:
+        self.spec = spec
+        self.cluster = cluster
+        self.run_dir = run_dir.resolve()
+        self.observer = observer
+        self.swept: HealReport | None = None
+        self._rng = rng or Random()
+        self._on_event = on_event or _nobody
+        self._ttl_s, self._hang_s = ttl_s, hang_s
+        self._lock = threading.RLock()
+        self._epoch = 0
+        self._count = 0
+        self._injections: dict[str, _Injection] = {}
+        self._planes: dict[str, Plane] = {}
+        self._ledger: Ledger | None = None
+        self._heartbeat = -1
+        self._over = threading.Event()
+        self._sampler = Sampler(self._measure, observer, self._tick)
+        self._beating = threading.Thread(target=self._beat, name="nemesis-heartbeat", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Nothing is started before `prepare`."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Heal everything, stop the cluster, let the guard go."""
+        self.close()
+
+    @property
+    def epoch(self) -> int:
+        """How often the set of active faults has changed."""
+        return self._epoch
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What marks every process of this run; give it to workers too, so that none outlives the run."""
+        assert self._ledger is not None, "prepare first"
+        return {MARK: self._ledger.run}
+
+    @property
+    def ledger_directory(self) -> Path:
+        """Where the ledger of this run is; `healing.heal_everything` takes it."""
+        return self.run_dir / "ledger"
+
+    def prepare(self) -> Placement:
+        """Sweep, open the ledger, start the guard and the planes; the cluster is placed on them.
+
+        Call after the cluster's ports are allocated and before it starts. Raises NemesisError.
+        """
+        self.swept = sweep()
+        self.cluster.allocate()
+        self._ledger = Ledger.create(self.ledger_directory)
+        self._heartbeat = start_guard(self.ledger_directory, self._hang_s)
+        self._beating.start()
+        self.cluster.on_started.append(self._node_started)
+        site = Site(self.cluster, self.run_dir, self._ledger, self._rng, self.environment)
+        placement = Placement()
+        for plane in planes_for(site):
+            self._planes[plane.name] = plane
+            placement = placement.with_(plane.prepare())
+        self.cluster.place(placement)
+        self._sampler.start()
+        return placement
+
+    def watch(self, signals: Sequence[VictimSignal], aliases: Mapping[str, str] | None = None) -> None:
+        """Read these signals of the system from now on, so that there is a baseline when a fault comes."""
+        pairs = [pair for signal in signals for pair in self._resolve_signal(signal, aliases or {})]
+        self._sampler.watch(pairs)
+
+    def apply(
+        self,
+        action: FaultAction,
+        targets: Sequence[str] = (),
+        *,
+        aliases: Mapping[str, str] | None = None,
+        trigger: Seen | Mapping[str, Any] | None = None,
+    ) -> str:
+        """Apply a fault to these nodes; its id. It is on when the call returns.
+
+        `trigger` is what was waited for: the event then records how long after it the fault was on.
+        `action.for_s` heals it after that time. Raises FaultInputError for what is no fault of this system,
+        NemesisError where it cannot be applied now; then nothing of it is left on.
+        """
+        with self._lock:
+            injection = self._plan(action, tuple(targets), aliases or {})
+            fault, plane = injection.fault, injection.plane
+            try:
+                detail = plane.apply(fault, lambda prefix: self._sampler.keep(injection.around, prefix))
+            except BaseException as error:
+                self._undo_attempt(injection, error)
+                raise
+            on_ns = int(detail.get("on_ns") or time.monotonic_ns())
+            self._epoch += 1
+            injection.phase = FaultPhase.APPLIED
+            self._tell(injection, _triggered(trigger, on_ns), detail, on_ns)
+            self._sampler.started(injection.around)
+            if action.for_s is not None:
+                injection.heal_at_s = time.monotonic() + action.for_s
+            if plane.is_over(fault):
+                self._heal_one(injection, None)
+            return fault.id
+
+    def heal(self, what: str = "all", *, version: str | None = None) -> Healed:
+        """Undo one fault by its id or label, those of a node, or `all`; heals twice do no harm.
+
+        A node that does not run is started, in `version` if one is given. What could not be undone is told
+        as HEAL_FAILED, is in the answer, and stays with the guard. Raises FaultInputError for a name that
+        is neither.
+        """
+        with self._lock:
+            chosen = [each for each in self._injections.values() if self._is_meant(each, what)]
+            if not chosen and what != "all" and what not in self.spec.nodes:
+                raise FaultInputError(f"{what!r} is no fault, label or node")
+            on = [each for each in chosen if each.phase in (FaultPhase.APPLIED, FaultPhase.HEAL_FAILED)]
+            failed: dict[str, str] = {}
+            for injection in reversed(on):
+                if left := self._heal_one(injection, version):
+                    failed[injection.fault.id] = left
+            if what in self.spec.nodes and not self.cluster.node(what).running:
+                self.cluster.start_node(what, version)  # it had ended without a fault of ours
+                self.cluster.wait_ready([what])
+            return Healed(tuple(each.fault.id for each in on if each.fault.id not in failed), failed)
+
+    def active(self) -> tuple[str, ...]:
+        """The faults that are on."""
+        return tuple(
+            each.fault.id
+            for each in self._injections.values()
+            if each.phase in _ON and each.healed_ns is None
+        )
+
+    def landing(self, fault: str) -> Landing:
+        """The evidence for one fault so far; final once it is healed."""
+        injection = self._injections[fault]
+        if injection.landing is not None:
+            return injection.landing
+        around = injection.around if injection.around.after else self._sampler.now(injection.around)
+        signals = injection.plane.signals(injection.fault, around.readings())
+        signals += victim_signals(around, injection.victims, injection.healed_ns)
+        landing = Landing(
+            fault, injection.fault.plane, injection.fault.kind, injection.targets, signals, injection.note
+        )
+        if injection.phase is FaultPhase.HEALED:
+            injection.landing = landing
+        return landing
+
+    def landings(self) -> list[Landing]:
+        """The evidence for every fault that was applied, in order."""
+        return [self.landing(name) for name, each in self._injections.items() if each.around.start]
+
+    def close(self) -> None:
+        """Undo all faults, stop cluster and planes, close the ledger. Raises what could not be undone."""
+        with self._lock:
+            if self._ledger is None or self._over.is_set():
+                self.cluster.close()
+                return
+            failed = {}
+            for injection in reversed([each for each in self._injections.values() if each.phase in _ON]):
+                # Undo, but start nothing that is to be stopped in a moment.
+                if left := self._heal_one(injection, None, start=False):
+                    failed[injection.fault.id] = left
+        self._sampler.end()
+        self._over.set()
+        try:
+            self.cluster.close()
+        finally:
+            for plane in self._planes.values():
+                plane.close()
+            failed |= end_processes(read_ledger(self.ledger_directory))[1]  # also what has left its session
+            if failed:
+                self._ledger.shut()  # the guard sees us end with faults on, and goes on trying
+            else:
+                self._ledger.close(unregister=True)
+            if self._heartbeat >= 0:
+                os.close(self._heartbeat)
+                self._heartbeat = -1
+        if failed:
+            raise NemesisError(f"not healed: {failed}", hint="refute heal tries again")
+
+    # -- one fault ------------------------------------------------------------------------------------------
+
+    def _plan(self, action: FaultAction, nodes: tuple[str, ...], aliases: Mapping[str, str]) -> _Injection:
+        if self._ledger is None:
+            raise NemesisError("no fault can be applied before the nemesis is prepared")
+        parameters = read_parameters(action.plane, action.kind, action.parameters)
+        plane = self._planes.get(action.plane)
+        if plane is None or action.kind not in plane.kinds:
+            raise NemesisError(f"there is no mechanism for {action.plane} {action.kind} here")
+        for node in nodes:
+            if node not in (*self.spec.nodes, "client"):
+                raise FaultInputError(f"there is no node {node!r}; there are {', '.join(self.spec.nodes)}")
+        self._count += 1
+        written = {key: self._resolve_names(key, value, aliases) for key, value in parameters.items()}
+        fault = Fault(f"f{self._count}", action.plane, action.kind, nodes, written)
+        targets = plane.targets(fault)
+        victims = {
+            pair: signal for signal in action.evidence for pair in self._resolve_signal(signal, aliases)
+        }
+        self._sampler.watch(list(victims))
+        undos = plane.undos(fault)
+        lasts_s = self._ttl_s if action.for_s is None else action.for_s + _BEYOND_ITS_TIME_S
+        deadline_ns = time.monotonic_ns() + int(lasts_s * 1e9)
+        around = self._sampler.begin(list(victims))
+        self._ledger.planned(fault.id, fault.plane, fault.kind, targets, undos, deadline_ns)
+        injection = _Injection(fault, plane, action, targets, undos, around, victims)
+        self._injections[fault.id] = injection
+        self._tell(injection, None, {})
+        return injection
+
+    def _undo_attempt(self, injection: _Injection, error: BaseException) -> None:
+        assert self._ledger is not None
+        injection.note = f"could not be applied: {error}"
+        left = [still for undo in injection.undos if (still := left_after(undo.as_json()))]
+        if left:
+            injection.phase = FaultPhase.HEAL_FAILED
+            self._ledger.heal_failed(injection.fault.id, "owner", "; ".join(left))
+        else:
+            injection.phase, injection.healed_ns = FaultPhase.HEALED, time.monotonic_ns()
+            self._ledger.healed(injection.fault.id, "owner", injection.note)
+        self._tell(injection, None, {"error": injection.note, "left": left})
+
+    def _heal_one(self, injection: _Injection, version: str | None, *, start: bool = True) -> str | None:
+        assert self._ledger is not None
+        fault, plane = injection.fault, injection.plane
+        by = self._healed_by_others(injection)
+        if injection.around.start is not None and injection.phase is FaultPhase.APPLIED:
+            self._sampler.ending(injection.around)
+        injection.phase = FaultPhase.HEALING
+        injection.heal_at_s = None
+        self._tell(injection, None, {})
+        healing_ns = time.monotonic_ns()
+        left: str | None = None
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                time.sleep(0.1 * 2**attempt)
+            try:
+                if start:
+                    plane.heal(fault, version)
+                    left = plane.verify_healed(fault)
+                else:
+                    still = [words for undo in injection.undos if (words := left_after(undo.as_json()))]
+                    left = "; ".join(still) or None
+            except (RefuteError, OSError) as error:
+                left = str(error)
+            if left is None:
+                break
+        if left is not None:
+            injection.phase = FaultPhase.HEAL_FAILED
+            self._ledger.heal_failed(fault.id, "owner", left)
+            self._tell(injection, None, {"left": left})
+            return left
+        injection.phase, injection.healed_ns = FaultPhase.HEALED, healing_ns
+        self._epoch += 1
+        self._ledger.healed(fault.id, "owner")
+        self._sampler.ended(injection.around)
+        self._tell(injection, None, {"by": by} if by else {})
+        if by:
+            injection.note = f"was healed before its time by the {by}"
+        return None
+
+    def _healed_by_others(self, injection: _Injection) -> str:
+        # The guard may have acted because we hung or the time was up. Then it was not on until now.
+        entry = read_ledger(self.ledger_directory).entries.get(injection.fault.id)
+        return f"{entry.healed_by} ({entry.why})" if entry and entry.healed_by else ""
+
+    def _tell(
+        self,
+        injection: _Injection,
+        trigger: Mapping[str, Any] | None,
+        detail: Mapping[str, Any],
+        time_ns: int | None = None,
+    ) -> None:
+        fault, label = injection.fault, injection.action.label
+        said = {"parameters": dict(fault.parameters), **({"label": label} if label else {}), **detail}
+        moment = time.monotonic_ns() if time_ns is None else time_ns
+        self._on_event(
+            FaultEvent(
+                *(fault.id, injection.phase, moment, fault.plane, fault.kind),
+                *(injection.targets, self._epoch, trigger, said),
+            )
+        )
+
+    # -- names ----------------------------------------------------------------------------------------------
+
+    def _is_meant(self, injection: _Injection, what: str) -> bool:
+        if what in ("all", injection.fault.id, injection.action.label):
+            return True
+        return what in injection.fault.nodes
+
+    def _resolve_signal(
+        self, signal: VictimSignal, aliases: Mapping[str, str]
+    ) -> dict[tuple[str, str], None]:
+        if self.observer is None:
+            raise FaultInputError("signals of the system cannot be read without an observer")
+        return dict.fromkeys((node, signal.state) for node in self.observer.resolve(signal.node, aliases))
+
+    def _resolve_names(self, key: str, value: Any, aliases: Mapping[str, str]) -> Any:
+        # Links and groups may name roles and aliases too.
+        if key == "links":
+            texts = [value] if isinstance(value, str) else list(value)
+            return [_NAME.sub(lambda found: self._node(found[0], aliases), str(text)) for text in texts]
+        if key in ("groups", "order") and isinstance(value, list | tuple):
+            return [self._resolve_names(key, each, aliases) for each in value]
+        return self._node(value, aliases) if key in ("groups", "order") and isinstance(value, str) else value
+
+    def _node(self, reference: str, aliases: Mapping[str, str]) -> str:
+        if reference in self.spec.nodes or reference == "client":
+            return reference
+        if self.observer is None:
+            return aliases.get(reference, reference)
+        return self.observer.resolve(reference, aliases, self._rng)[0]
+
+    # -- in the background ----------------------------------------------------------------------------------
+
+    def _measure(self) -> Snapshot:
+        values: dict[str, Any] = {}
+        for plane in list(self._planes.values()):
+            try:
+                values |= plane.measure()
+            except (RefuteError, OSError):
+                continue  # a reading that cannot be taken is no evidence, and no reason to stop
+        return values
+
+    def _tick(self) -> float:
+        # Heals the faults whose time has come, and those that have ended by themselves.
+        if not self._lock.acquire(blocking=False):
+            return time.monotonic() + 0.01
+        try:
+            for injection in list(self._injections.values()):
+                if injection.phase is not FaultPhase.APPLIED:
+                    continue
+                timed_out = injection.heal_at_s is not None and time.monotonic() >= injection.heal_at_s
+                if timed_out or injection.plane.is_over(injection.fault):
+                    self._heal_one(injection, None)
+            waiting = [i.heal_at_s for i in self._injections.values() if i.heal_at_s is not None]
+            return min(waiting, default=math.inf)
+        finally:
+            self._lock.release()
+
+    def _node_started(self, node: NodeProcess) -> None:
+        assert self._ledger is not None
+        self._ledger.resource(node.node, Undo("end", handle_of(node.identity, [])))
+
+    def _beat(self) -> None:
+        while not self._over.wait(_BEAT_S):
+            try:
+                os.write(self._heartbeat, b".")
+            except OSError:
+                return  # the guard is gone; what it would do, the next start does
+
+
+_NAME = re.compile(r"[^\s<>-]+(?:-[^\s<>-]+)*")
+_ON = (FaultPhase.APPLIED, FaultPhase.HEALING, FaultPhase.HEAL_FAILED)
+
+
+def _nobody(_: FaultEvent) -> None:
+    pass
+
+
+def _triggered(trigger: Seen | Mapping[str, Any] | None, on_ns: int) -> Mapping[str, Any] | None:
+    if trigger is None:
+        return None
+    if isinstance(trigger, Seen):
+        return {
+            "seen_ns": trigger.time_ns,
+            "read_ns": trigger.read_ns,
+            "roles": dict(trigger.roles),
+            "delay_ns": on_ns - trigger.time_ns,
+        }
+    return dict(trigger)

@@ -1,0 +1,1 @@
+"""The process plane: nodes killed, stopped, paused and started again."""

@@ -1,0 +1,255 @@
+"""The process plane: pause, kill, terminate and restart nodes, once, repeatedly, or one after the other."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, ClassVar
+
+from refute.history.fault import Reading, Signal
+from refute.nemesis.errors import FaultInputError, NemesisError
+from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot, counter, rate, rate_before
+from refute.nemesis.process.sequence import Sequence
+from refute.nemesis.process.undo import VERBS, handle_of
+from refute.nemesis.undo import Undo
+from refute.system.errors import ClusterError
+from refute.system.node import NodeProcess
+from refute.system.placement import NodePlacement, Placement
+from refute.system.process_table import cpu_ns, listening_pids, listening_ports, state
+
+_STOPPED_WITHIN_S = 1.0
+
+
+class ProcessPlane:
+    """Faults of whole processes. What a node has written to the page cache survives all of them."""
+
+    name: ClassVar[str] = "process"
+    kinds: ClassVar[frozenset[str]] = frozenset(
+        {"pause", "kill", "terminate", "restart", "crash-loop", "rolling-restart"}
+    )
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._cluster = site.cluster
+        self._handles: dict[str, dict[str, Mapping[str, Any]]] = {}
+        self._sequences: dict[str, Sequence] = {}
+        self._serving: dict[str, tuple[int, list[int]]] = {}
+
+    @staticmethod
+    def probe(kind: str) -> Probe:
+        """A process of our own is stopped and continued, or killed."""
+        process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(30)"])
+        try:
+            if kind == "pause":
+                os.kill(process.pid, signal.SIGSTOP)
+                stopped = _within(_STOPPED_WITHIN_S, lambda: state(process.pid) == "T")
+                os.kill(process.pid, signal.SIGCONT)
+                return Probe(stopped, "" if stopped else "a process that was sent SIGSTOP went on")
+            return Probe(True)
+        finally:
+            process.kill()
+            process.wait()
+
+    def prepare(self) -> Placement:
+        """Nodes carry the mark of their run, so that strays are found."""
+        marked = NodePlacement(env=self._site.environment)
+        return Placement(nodes=dict.fromkeys(self._cluster.spec.nodes, marked))
+
+    def targets(self, fault: Fault) -> tuple[str, ...]:
+        """The nodes themselves; at least one, and each running."""
+        if not fault.nodes:
+            raise FaultInputError(f"{fault.kind}: name a node")
+        for node in fault.nodes:
+            process = self._cluster.node(node)
+            if not process.running and fault.kind not in ("crash-loop", "rolling-restart"):
+                raise NemesisError(f"cannot {fault.kind} it: it has ended ({process.exit})", where=node)
+            version = fault.parameters.get("version")
+            if version and version not in self._cluster.spec.versions:
+                raise FaultInputError(f"the system has no version {version!r}", where=node)
+        return fault.nodes
+
+    def undos(self, fault: Fault) -> tuple[Undo, ...]:
+        """Stopped processes are continued. A killed one is started again by its owner or not at all."""
+        handles = {}
+        for node in fault.nodes:
+            process = self._cluster.node(node)
+            handles[node] = handle_of(process.identity, process.members() if fault.kind == "pause" else [])
+        self._handles[fault.id] = handles
+        return tuple(Undo("continue", handle) for handle in handles.values())
+
+    def apply(self, fault: Fault, take: Callable[[str], None]) -> Mapping[str, Any]:
+        """Signal the nodes; the sequences of many steps go on in a thread of their own."""
+        if fault.kind == "pause":
+            return self._pause(fault)
+        if fault.kind in ("kill", "terminate"):
+            return {"exits": self._end(fault)}
+        sequence = Sequence(self._cluster, fault, take)
+        self._sequences[fault.id] = sequence
+        sequence.start()
+        if fault.kind == "restart":  # what follows may count on the node
+            sequence.join()
+            sequence.raise_error()
+        return {"steps": list(sequence.steps)}
+
+    def measure(self) -> Snapshot:
+        """Of each node: state letter, how it ended, starts, CPU time of who serves its ports, open ports."""
+        values: dict[str, Reading] = {}
+        listening = listening_ports()
+        for name, node in list(self._cluster.nodes.items()):
+            values[f"{name}.pid"] = node.pid
+            values[f"{name}.exit"] = str(node.exit) if node.exit else "running"
+            values[f"{name}.state"] = state(node.pid) if node.running else "gone"
+            values[f"{name}.cpu_ns"] = cpu_ns(self._who_serves(node))
+            for port, number in self._cluster.ports[name].items():
+                values[f"{name}.listens.{port}"] = number in listening
+        return values
+
+    def signals(self, fault: Fault, readings: Readings) -> tuple[Signal, ...]:
+        """What the kernel says of the process that was signalled, and of whoever serves the node's ports."""
+        signals: list[Signal] = []
+        for node in fault.nodes:
+            if fault.kind == "pause":
+                signals += _pause_signals(node, readings)
+            else:
+                signals += self._end_signals(node, fault.kind, readings)
+        return tuple(signals)
+
+    def is_over(self, fault: Fault) -> bool:
+        """Restarts are over when their last node is up again."""
+        sequence = self._sequences.get(fault.id)
+        return sequence is not None and not sequence.is_alive()
+
+    def heal(self, fault: Fault, version: str | None) -> None:
+        """Continue what is stopped, start what does not run."""
+        if fault.kind == "pause":
+            for handle in self._handles[fault.id].values():
+                VERBS["continue"].undo(handle)
+            return
+        if sequence := self._sequences.get(fault.id):
+            sequence.end()
+        for node in fault.nodes:
+            if not self._cluster.node(node).running:
+                self._cluster.start_node(node, version or fault.parameters.get("version"))
+        self._cluster.wait_ready(fault.nodes)
+
+    def verify_healed(self, fault: Fault) -> str | None:
+        """No process of the fault is stopped; each node runs."""
+        left = [VERBS["continue"].left(handle) for handle in self._handles[fault.id].values()]
+        if fault.kind != "pause":
+            left += [f"{n} does not run" for n in fault.nodes if not self._cluster.node(n).running]
+        return "; ".join(filter(None, left)) or None
+
+    def close(self) -> None:
+        """Sequences end; the nodes are the cluster's."""
+        for sequence in self._sequences.values():
+            sequence.end()
+
+    def _pause(self, fault: Fault) -> Mapping[str, Any]:
+        for node in fault.nodes:
+            process = self._cluster.node(node)
+            if not process.send(signal.SIGSTOP):
+                raise NemesisError(f"it ended ({process.exit}) before it could be stopped", where=node)
+        for node in fault.nodes:
+            if not _within(_STOPPED_WITHIN_S, partial(_has_stopped, self._cluster.node(node).pid)):
+                raise NemesisError("it goes on although it was sent SIGSTOP", where=node)
+        return {"signal": "SIGSTOP"}
+
+    def _end(self, fault: Fault) -> dict[str, str]:
+        exits: dict[str, str] = {}
+
+        def end(node: str) -> None:
+            ended = self._cluster.kill(node) if fault.kind == "kill" else self._cluster.terminate(node)
+            exits[node] = str(ended)
+
+        if len(fault.nodes) == 1:
+            end(fault.nodes[0])
+            return exits
+        threads = [threading.Thread(target=end, args=(node,)) for node in fault.nodes]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if missing := set(fault.nodes) - set(exits):
+            raise ClusterError(f"could not be ended: {', '.join(sorted(missing))}")
+        return exits
+
+    def _end_signals(self, node: str, kind: str, readings: Readings) -> list[Signal]:
+        before, during, after = readings.before, readings.during, readings.after
+
+        def at(moment: Any, name: str) -> Reading:
+            return moment.values.get(f"{node}.{name}") if moment else None
+
+        killed = kind in ("kill", "crash-loop")
+        injector = Signal(
+            "injector",
+            f"{node}: how the process ended",
+            "exit status, collected by its parent",
+            "becomes" if killed else "changes",
+            at(before, "exit"),
+            at(during, "exit"),
+            at(after, "exit"),
+            "SIGKILL" if killed else None,
+        )
+        ports = [
+            Signal(
+                *("victim", f"{node}: somebody listens on port {port}", "kernel's socket table", "becomes"),
+                *(at(before, f"listens.{port}"), at(during, f"listens.{port}")),
+                *(at(after, f"listens.{port}"), False),
+            )
+            for port in self._cluster.spec.ports
+        ]
+        return [injector, *ports]
+
+    def _who_serves(self, node: NodeProcess) -> list[int]:
+        # Looked up once a process: whoever listens on the node's ports does its work, be it a child that has
+        # left its session. It is looked at again while nobody is found.
+        pid, found = self._serving.get(node.node, (0, []))
+        if pid != node.pid or not found:
+            ports = self._cluster.ports[node.node].values()
+            found = _listeners_of(ports, [member.pid for member in node.members()]) or _listeners_of(
+                ports, None
+            )
+            self._serving[node.node] = (node.pid, found)
+        return found or [node.pid]
+
+
+def _listeners_of(ports: Iterable[int], among: list[int] | None) -> list[int]:
+    return sorted({owner for port in ports for owner in listening_pids(port, among)})
+
+
+def _pause_signals(node: str, readings: Readings) -> list[Signal]:
+    moments = (readings.before, readings.during, readings.after)
+    before, during, after = (moment.values.get(f"{node}.state") if moment else None for moment in moments)
+    cpu = f"{node}.cpu_ns"
+    settled = readings.settled or readings.start
+    return [
+        Signal("injector", f"{node}: state", "process table", "becomes", before, during, after, "T"),
+        Signal(
+            "victim",
+            f"{node}: CPU time per second",
+            "scheduler's counters of the processes that serve its ports, ns/s",
+            "stops",
+            rate_before(readings, cpu),
+            rate(settled, readings.during, cpu),
+            rate(readings.during, readings.after, cpu) if counter(readings.after, cpu) is not None else None,
+        ),
+    ]
+
+
+def _has_stopped(pid: int) -> bool:
+    return state(pid) in ("T", "t", "Z", "")
+
+
+def _within(seconds: float, holds: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.0002)
+    return True

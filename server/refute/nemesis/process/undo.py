@@ -1,0 +1,71 @@
+"""Undo verbs of processes: continue those that are stopped, end those that nobody owns any more."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+
+from refute.nemesis.undo import Handle, UndoVerb
+from refute.system.process_table import ProcessId, is_alive, session_members, state
+
+_GRACE_S = 2.0
+_SEEN_WITHIN_S = 0.5
+
+
+def handle_of(leader: ProcessId, members: list[ProcessId]) -> Handle:
+    """The exact handle of a node: its leader and the processes of its session, by pid and start time."""
+    return {
+        "leader": [leader.pid, leader.started],
+        "members": [[each.pid, each.started] for each in members],
+    }
+
+
+def _processes(handle: Handle) -> list[ProcessId]:
+    leader = ProcessId(*handle["leader"])
+    known = [leader, *(ProcessId(*each) for each in handle["members"])]
+    if is_alive(leader):  # its session is still its own, so whoever joined it since belongs to it
+        known += session_members(leader.pid)
+    return [process for process in dict.fromkeys(known) if is_alive(process)]
+
+
+def _send(handle: Handle, number: signal.Signals) -> None:
+    for process in _processes(handle):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(process.pid, number)
+
+
+def _continue(handle: Handle) -> None:
+    _send(handle, signal.SIGCONT)
+
+
+def _still_stopped(handle: Handle) -> str | None:
+    # A process leaves the stopped state a moment after the signal.
+    deadline = time.monotonic() + _SEEN_WITHIN_S
+    while stopped := [p.pid for p in _processes(handle) if state(p.pid) in ("T", "t")]:
+        if time.monotonic() > deadline:
+            return f"still stopped: pid {', '.join(map(str, stopped))}"
+        time.sleep(0.005)
+    return None
+
+
+def _end(handle: Handle) -> None:
+    _send(handle, signal.SIGTERM)
+    _send(handle, signal.SIGCONT)
+    deadline = time.monotonic() + _GRACE_S
+    while _processes(handle) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    _send(handle, signal.SIGKILL)
+
+
+def _still_alive(handle: Handle) -> str | None:
+    deadline = time.monotonic() + _SEEN_WITHIN_S
+    while alive := [process.pid for process in _processes(handle)]:
+        if time.monotonic() > deadline:
+            return f"still running: pid {', '.join(map(str, alive))}"
+        time.sleep(0.005)
+    return None
+
+
+VERBS = {"continue": UndoVerb(_continue, _still_stopped), "end": UndoVerb(_end, _still_alive)}

@@ -1,0 +1,85 @@
+"""One directed link: its faults and its counters."""
+
+from __future__ import annotations
+
+from refute.nemesis.proxy.effect import Effect, Rule
+
+COUNTERS = (
+    "received_bytes",  # read from the sender
+    "delivered_bytes",  # accepted by the receiver's socket
+    "held_bytes",  # arrived while the link was cut
+    "dropped_bytes",  # held, and lost with their connection
+    "swallowed_bytes",  # sent into a half-open connection
+    "delayed_bytes",
+    "limited_bytes",  # had to wait for bandwidth
+    "corrupted_bytes",
+    "truncated_connections",
+    "reset_connections",
+    "half_open_connections",
+    "late_closes",
+    "refused_connections",
+    "held_connections",  # opened while the link was cut
+    "connections",  # carried on to the receiver
+    "unreachable",  # the receiver did not accept
+    "transit_ns",
+    "transits",
+)
+
+
+class Link:
+    """The bytes that one node sends to another, over whichever connection."""
+
+    __slots__ = ("acked_by_closed", "caller", "callee", "effect", "rules", *COUNTERS)
+
+    def __init__(self, caller: str, callee: str) -> None:
+        self.caller = caller
+        self.callee = callee
+        self.rules: dict[str, Rule] = {}
+        self.effect: Effect | None = None
+        self.acked_by_closed = 0
+        for name in COUNTERS:
+            setattr(self, name, 0)
+
+    received_bytes: int
+    delivered_bytes: int
+    held_bytes: int
+    dropped_bytes: int
+    swallowed_bytes: int
+    delayed_bytes: int
+    limited_bytes: int
+    corrupted_bytes: int
+    truncated_connections: int
+    reset_connections: int
+    half_open_connections: int
+    late_closes: int
+    refused_connections: int
+    held_connections: int
+    connections: int
+    unreachable: int
+    transit_ns: int
+    transits: int
+
+    @property
+    def name(self) -> str:
+        """`n1->n2`."""
+        return f"{self.caller}->{self.callee}"
+
+    @property
+    def cut(self) -> bool:
+        """Whether nothing passes."""
+        return self.effect is not None and self.effect.cut
+
+    def put(self, rule: Rule) -> None:
+        """Add a fault."""
+        self.rules[rule.fault] = rule
+        self.effect = Effect(self.rules.values())
+
+    def lift(self, fault: str) -> Rule | None:
+        """Take a fault away; the one that it was."""
+        rule = self.rules.pop(fault, None)
+        self.effect = Effect(self.rules.values()) if self.rules else None
+        return rule
+
+    def counters(self) -> dict[str, int]:
+        """All counters by name."""
+        return {name: getattr(self, name) for name in COUNTERS}

@@ -1,0 +1,365 @@
+"""The proxy plane: faults of directed links, injected by TCP proxies between the nodes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, ClassVar
+
+from refute.history.fault import Signal
+from refute.nemesis.errors import FaultInputError, NemesisError
+from refute.nemesis.plane import (
+    Fault,
+    Probe,
+    Readings,
+    Site,
+    Snapshot,
+    Timed,
+    counter,
+    oldest_of,
+    rate,
+    rate_before,
+)
+from refute.nemesis.process.undo import handle_of
+from refute.nemesis.proxy.control import Control
+from refute.nemesis.proxy.shapes import Links, links_of
+from refute.nemesis.proxy.undo import VERBS
+from refute.nemesis.undo import Undo
+from refute.plan.units import byte_count, bytes_per_second, seconds
+from refute.system.node import NodeProcess
+from refute.system.node_reference import CLIENT
+from refute.system.placement import LinkAddresses, Placement
+from refute.system.process_table import ProcessId, identify, is_alive
+
+_UP_WITHIN_S = 10.0
+_GONE_WITHIN_S = 5.0
+
+# What the injector counts of a kind of fault, and what each counter means.
+_INJECTED = {
+    "partition": ("held_bytes", "bytes that arrived at the proxy and were not passed on"),
+    "delay": ("delayed_bytes", "bytes that the proxy kept back"),
+    "throttle": ("limited_bytes", "bytes that passed at the limited rate"),
+    "bandwidth": ("limited_bytes", "bytes that passed at the limited rate"),
+    "reset": ("reset_connections", "connections that the proxy ended with a RST"),
+    "half-open": ("swallowed_bytes", "bytes sent into connections whose other side is gone"),
+    "corrupt": ("corrupted_bytes", "bytes that the proxy changed"),
+    "truncate": ("truncated_connections", "connections ended in the middle of their bytes"),
+    "slow-close": ("late_closes", "ends of connections that the proxy kept back"),
+}
+
+
+class ProxyPlane:
+    """Faults of directed links. New connections are accepted by the proxy even while a link is cut."""
+
+    name: ClassVar[str] = "proxy"
+    kinds: ClassVar[frozenset[str]] = frozenset(_INJECTED)
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._cluster = site.cluster
+        self._process: subprocess.Popen[str] | None = None
+        self._identity = ProcessId(0, 0)
+        self._control: Control | None = None
+        self._folder: Path | None = None
+        self._links: dict[str, Links] = {}
+
+    @staticmethod
+    def probe(kind: str) -> Probe:  # noqa: ARG004
+        """It needs nothing but loopback sockets."""
+        with tempfile.TemporaryDirectory(prefix="refute-") as folder:
+            owner = identify(os.getpid())
+            assert owner is not None
+            configuration = {
+                "owner": [owner.pid, owner.started],
+                "control": f"{folder}/control",
+                "listeners": [
+                    {"host": "127.0.0.1", "caller": "a", "callee": "b", "target": ["127.0.0.1", 9]}
+                ],
+                "links": [["a", "b"]],
+            }
+            process = _start_host(configuration, dict(os.environ), Path(os.devnull))[0]
+            try:
+                with Control(Path(folder) / "control") as control:
+                    control.ask("exit")
+                return Probe(process.wait(_GONE_WITHIN_S) == 0)
+            finally:
+                process.kill()
+                process.wait()
+
+    def prepare(self) -> Placement:
+        """Start the proxy host; every directed link between nodes gets an address on it."""
+        spec = self._cluster.spec
+        if spec.links is None:
+            return Placement()
+        self._folder = Path(tempfile.mkdtemp(prefix="refute-"))  # a path of a socket has to be short
+        listeners = self._listeners()
+        owner = identify(os.getpid())
+        assert owner is not None
+        configuration = {
+            "owner": [owner.pid, owner.started],
+            "control": str(self._folder / "control"),
+            "listeners": [
+                {"host": "127.0.0.1", "caller": caller, "callee": callee, "target": self._place(callee, port)}
+                for caller, callee, port in listeners
+            ],
+            "links": [list(pair) for pair in self._all_links()],
+        }
+        self._process, addresses = _start_host(
+            configuration, {**os.environ, **self._site.environment}, self._site.run_dir / "proxy.log"
+        )
+        self._identity = identify(self._process.pid) or ProcessId(self._process.pid, 0)
+        self._site.ledger.resource("proxy host", Undo("end", handle_of(self._identity, [])))
+        self._control = Control(self._folder / "control")
+        self._cluster.on_started.append(self._announce)
+        links: dict[tuple[str, str], str] = {}
+        shared: dict[str, str] = {}
+        clients: dict[tuple[str, str], str] = {}
+        for (caller, callee, port), address in zip(listeners, addresses, strict=True):
+            if caller == CLIENT:
+                clients[callee, port] = address
+            elif caller is None:
+                shared[callee] = address
+            else:
+                links[caller, callee] = address
+        return Placement(LinkAddresses(links, shared, clients))
+
+    def targets(self, fault: Fault) -> tuple[str, ...]:
+        """The directed links that it hits."""
+        spec = self._cluster.spec
+        if spec.links is None or self._control is None:
+            raise FaultInputError(
+                f"the links of {spec.system!r} are not on the proxy plane",
+                hint="say in the system's links which port carries the traffic between nodes",
+            )
+        if CLIENT in fault.nodes and spec.links.clients != "proxied":
+            raise FaultInputError(
+                "clients reach the nodes past the proxy plane", hint="write links: {clients: proxied}"
+            )
+        nodes = [*spec.nodes, CLIENT] if self._clients_too(fault) else list(spec.nodes)
+        pairs = links_of(nodes, fault.nodes, fault.parameters, self._site.rng)
+        real = set(self._all_links())
+        self._links[fault.id] = tuple(pair for pair in pairs if pair in real)
+        if not self._links[fault.id]:
+            raise FaultInputError(f"no such link is on the plane: {pairs}")
+        _rule(fault)  # a parameter in error is found before anything is written
+        return tuple(f"{caller}->{callee}" for caller, callee in self._links[fault.id])
+
+    def undos(self, fault: Fault) -> tuple[Undo, ...]:
+        """Ask the proxy host to lift it."""
+        assert self._folder is not None
+        return (
+            Undo(
+                "lift",
+                {
+                    "control": str(self._folder / "control"),
+                    "host": [self._identity.pid, self._identity.started],
+                    "fault": fault.id,
+                },
+            ),
+        )
+
+    def apply(self, fault: Fault, take: Callable[[str], None]) -> Mapping[str, Any]:  # noqa: ARG002
+        """Tell the proxy host; the fault is on when it has answered."""
+        answer = self._ask("apply", fault=fault.id, links=self._links[fault.id], rule=_rule(fault))
+        return {"connections": answer["connections"], "on_ns": answer["time_ns"]}
+
+    def measure(self) -> Snapshot:
+        """All counters of all links: `n1->n2.held_bytes`."""
+        if self._control is None:
+            return {}
+        links = self._ask("stats")["links"]
+        return {f"{link}.{name}": value for link, values in links.items() for name, value in values.items()}
+
+    def signals(self, fault: Fault, readings: Readings) -> tuple[Signal, ...]:
+        """What the proxy did to the bytes of each link, and what of them arrived at its receiver."""
+        signals: list[Signal] = []
+        name, meaning = _INJECTED[fault.kind]
+        for caller, callee in self._links.get(fault.id, ()):
+            link = f"{caller}->{callee}"
+            signals.append(
+                Signal(
+                    *("injector", f"{link}: {name}", f"proxy: {meaning}", "increases"),
+                    *(counter(at, f"{link}.{name}") for at in _three(readings)),
+                )
+            )
+            signals.append(_victim(fault.kind, link, readings))
+        return tuple(signals)
+
+    def is_over(self, fault: Fault) -> bool:  # noqa: ARG002
+        """A reset is over as soon as it is done, but is healed late enough to see who came back."""
+        return False
+
+    def heal(self, fault: Fault, version: str | None) -> None:  # noqa: ARG002
+        """Ask the proxy host to lift it."""
+        for undo in self.undos(fault):
+            VERBS["lift"].undo(undo.handle)
+
+    def verify_healed(self, fault: Fault) -> str | None:
+        """What the proxy host says is on."""
+        return next((left for undo in self.undos(fault) if (left := VERBS["lift"].left(undo.handle))), None)
+
+    def close(self) -> None:
+        """The proxy host leaves; its directory is removed."""
+        if self._control is not None:
+            with suppress(NemesisError):  # gone already
+                self._control.ask("exit")
+            self._control.close()
+            self._control = None
+        if self._process is not None:
+            try:
+                self._process.wait(_GONE_WITHIN_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+        if self._folder is not None:
+            (self._folder / "control").unlink(missing_ok=True)
+            self._folder.rmdir()
+            self._folder = None
+
+    def _listeners(self) -> list[tuple[str | None, str, str]]:
+        spec = self._cluster.spec
+        assert spec.links is not None
+        port = spec.links.port
+        if spec.links.callers == "shared":
+            found: list[tuple[str | None, str, str]] = [(None, callee, port) for callee in spec.nodes]
+        else:
+            found = [(a, b, port) for a in spec.nodes for b in spec.nodes if a != b]
+        if spec.links.clients == "proxied":
+            found += [(CLIENT, node, each) for node in spec.nodes for each in spec.ports if each != port]
+        return found
+
+    def _all_links(self) -> Links:
+        spec = self._cluster.spec
+        nodes = list(spec.nodes)
+        if spec.links is not None and spec.links.clients == "proxied":
+            nodes.append(CLIENT)
+        return tuple((a, b) for a in nodes for b in nodes if a != b)
+
+    def _clients_too(self, fault: Fault) -> bool:
+        # A partition between nodes leaves the way to their clients alone unless it is told otherwise.
+        written = repr(fault.parameters.get("links", "")) + repr(fault.parameters.get("groups", ""))
+        return CLIENT in fault.nodes or bool(fault.parameters.get("clients")) or CLIENT in written
+
+    def _announce(self, node: NodeProcess) -> None:
+        self._ask("nodes", pids={node.node: node.pid})
+
+    def _ask(self, do: str, **fields: Any) -> dict[str, Any]:
+        if self._control is None or not is_alive(self._identity):
+            raise NemesisError("the proxy host is gone")
+        return self._control.ask(do, **fields)
+
+    def _place(self, node: str, port: str) -> list[Any]:
+        host, _, number = self._cluster.listen_address(node, port).rpartition(":")
+        return [host, int(number)]
+
+
+def _rule(fault: Fault) -> dict[str, Any]:
+    given = fault.parameters
+    rule: dict[str, Any] = {"kind": fault.kind, "seed": sum(fault.id.encode())}
+    try:
+        if fault.kind == "partition":
+            rule["drop_on_heal"] = given.get("in_flight", "deliver") == "drop"
+            rule["refuse"] = given.get("new_connections", "hold") == "refuse"
+        elif fault.kind == "delay":
+            rule |= {
+                "delay_s": seconds(given.get("by", "100ms")),
+                "jitter_s": seconds(given.get("jitter", 0)),
+            }
+            rule["distribution"] = given.get("distribution", "uniform")
+        elif fault.kind in ("throttle", "bandwidth"):
+            rule["rate"] = bytes_per_second(given.get("rate", "10kB/s"))
+        elif fault.kind == "corrupt":
+            rule["probability"] = float(given.get("probability", 0.1))
+        elif fault.kind == "truncate":
+            rule["after_bytes"] = byte_count(given.get("after", "0B"))
+        elif fault.kind == "slow-close":
+            rule["delay_s"] = seconds(given.get("by", "1s"))
+    except ValueError as error:
+        raise FaultInputError(f"{fault.plane} {fault.kind}: {error}") from error
+    return rule
+
+
+def _three(readings: Readings) -> tuple[Timed | None, Timed | None, Timed | None]:
+    return readings.before, readings.during, readings.after
+
+
+def _victim(kind: str, link: str, readings: Readings) -> Signal:
+    receiver = link.partition("->")[2]
+    if kind in ("partition",):
+        # The receiver's kernel tells more than what its socket accepted, where the kernel can be asked.
+        kernel = counter(readings.during, f"{link}.acked_bytes")
+        name = f"{link}.acked_bytes" if kernel else f"{link}.delivered_bytes"
+        source = "bytes acknowledged by the receiver's kernel" if kernel else "bytes its socket accepted"
+        return Signal(
+            *("victim", f"{receiver}: bytes per second from {link.partition('->')[0]}", source, "stops"),
+            rate_before(readings, name),
+            rate(readings.settled or readings.start, readings.during, name),
+            rate(readings.during, readings.after, name),
+        )
+    if kind in ("delay", "throttle", "bandwidth", "slow-close"):
+        return Signal(
+            *("victim", f"{receiver}: transit of {link}, ms", "from arrival at the proxy to its socket"),
+            "increases",
+            _transit_ms(oldest_of(readings, f"{link}.transits"), readings.before, link),
+            _transit_ms(readings.start, readings.during, link),
+            _transit_ms(readings.during, readings.after, link),
+        )
+    if kind == "corrupt":
+        return Signal(
+            *("victim", f"{receiver}: bytes received on {link}", "acknowledged by its kernel", "increases"),
+            *(counter(at, f"{link}.acked_bytes") for at in (readings.start, readings.during, readings.after)),
+        )
+    return Signal(
+        *("victim", f"{receiver}: connections of {link}", "opened anew or ended", "changes"),
+        *(_connections(at, link) for at in (readings.before, readings.during, readings.after)),
+    )
+
+
+def _transit_ms(begin: Timed | None, end: Timed | None, link: str) -> float | None:
+    spent = [counter(at, f"{link}.transit_ns") for at in (begin, end)]
+    count = [counter(at, f"{link}.transits") for at in (begin, end)]
+    if None in spent or None in count or count[1] == count[0]:
+        return None
+    assert spent[0] is not None and spent[1] is not None and count[0] is not None and count[1] is not None
+    return round((spent[1] - spent[0]) / (count[1] - count[0]) / 1e6, 4)
+
+
+def _connections(at: Timed | None, link: str) -> str | None:
+    opened, now = counter(at, f"{link}.connections"), counter(at, f"{link}.open")
+    return None if opened is None or now is None else f"{opened:.0f} opened, {now:.0f} open"
+
+
+def _start_host(
+    configuration: Mapping[str, Any], environment: Mapping[str, str], log: Path
+) -> tuple[subprocess.Popen[str], list[str]]:
+    with log.open("ab") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "refute.nemesis.proxy.host"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env=dict(environment),
+            start_new_session=True,
+        )
+    assert process.stdin is not None and process.stdout is not None
+    began = time.monotonic()
+    try:
+        process.stdin.write(json.dumps(configuration))
+        process.stdin.close()
+        line = process.stdout.readline()
+        process.stdout.close()
+        return process, json.loads(line)["addresses"]
+    except (OSError, ValueError) as error:
+        process.kill()
+        process.wait()
+        took = time.monotonic() - began
+        raise NemesisError(f"the proxy host did not start ({took:.1f} s); see {log}") from error

@@ -1,0 +1,27 @@
+"""Undo verb of the proxy plane: lift one fault from the links of a proxy host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from refute.nemesis.proxy.control import Control
+from refute.nemesis.undo import Handle, UndoVerb
+from refute.system.process_table import ProcessId, is_alive
+
+
+def _lift(handle: Handle) -> None:
+    if not is_alive(ProcessId(*handle["host"])):
+        return  # its connections, and with them whatever they held, went with it
+    with Control(Path(handle["control"])) as control:
+        control.ask("heal", fault=handle["fault"])
+
+
+def _still_on(handle: Handle) -> str | None:
+    if not is_alive(ProcessId(*handle["host"])):
+        return None
+    with Control(Path(handle["control"])) as control:
+        on = control.ask("faults")["faults"]
+    return f"{handle['fault']} is still on at the proxy host" if handle["fault"] in on else None
+
+
+VERBS = {"lift": UndoVerb(_lift, _still_on)}

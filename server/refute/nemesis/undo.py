@@ -1,0 +1,57 @@
+"""Undoing a fault from what the ledger holds alone, so that any process can do it after the injector is gone.
+
+Each plane has a module of undo verbs. This one imports them when they are needed, and nothing that is slow
+to import: the guard depends on it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Handle = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class UndoVerb:
+    """One way of undoing. `undo` may be called again and again; `left` says in words what is still on."""
+
+    undo: Callable[[Handle], None]
+    left: Callable[[Handle], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """One thing to undo: the verb's name and an exact handle, both plain JSON."""
+
+    verb: str
+    handle: Handle
+
+    def as_json(self) -> dict[str, Any]:
+        """As it stands in the ledger."""
+        return {"verb": self.verb, "handle": dict(self.handle)}
+
+
+_MODULES = {
+    "continue": "refute.nemesis.process.undo",
+    "end": "refute.nemesis.process.undo",
+    "lift": "refute.nemesis.proxy.undo",
+}
+
+
+def verb(name: str) -> UndoVerb:
+    """The verb of that name. Raises KeyError for one that this version does not know."""
+    found: UndoVerb = importlib.import_module(_MODULES[name]).VERBS[name]
+    return found
+
+
+def left_after(undo: Mapping[str, Any]) -> str | None:
+    """Undo one entry of the ledger and say in words what is still on; None where nothing is. Never raises."""
+    try:
+        found = verb(undo["verb"])
+        found.undo(undo["handle"])
+        return found.left(undo["handle"])
+    except Exception as error:  # noqa: BLE001 (whatever it is, the fault has to be reported as not healed)
+        return f"{undo.get('verb')}: {type(error).__name__}: {error}"

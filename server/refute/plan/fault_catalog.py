@@ -1,0 +1,96 @@
+"""The fault catalog: what each fault really does, what it is not, what it can test, and how it is proven.
+
+Pure data. Whether a fault has a mechanism, and whether it works on this machine, is asked of the nemesis.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from refute.plan.document import PlanError
+from refute.plan.fault_entries import host, nodes, others, proxy, wire
+from refute.plan.fault_entry import FaultEntry, Parameter
+from refute.plan.units import byte_count, bytes_per_second, seconds
+
+CATALOG: Mapping[tuple[str, str], FaultEntry] = {
+    (entry.plane, entry.kind): entry
+    for entries in (proxy.ENTRIES, nodes.ENTRIES, wire.ENTRIES, host.ENTRIES, others.ENTRIES)
+    for entry in entries
+}
+PLANES = tuple(dict.fromkeys(plane for plane, _ in CATALOG))
+
+
+def fault_entry(plane: str, kind: str) -> FaultEntry:
+    """The entry of a fault. Raises PlanError with what there is instead.
+
+    >>> fault_entry("process", "kill").is_not
+    'power loss: the page cache survives, so that what was written without fsync is still there'
+    """
+    if (plane, kind) in CATALOG:
+        return CATALOG[plane, kind]
+    if plane not in PLANES:
+        raise PlanError(f"there is no fault plane {plane!r}; there are {', '.join(PLANES)}")
+    kinds = [each for its_plane, each in CATALOG if its_plane == plane]
+    near = difflib.get_close_matches(kind, kinds, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(kinds)}"
+    raise PlanError(f"the plane {plane} has no fault {kind!r}", hint=hint)
+
+
+def read_parameters(plane: str, kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a fault, checked, as they were written. Raises PlanError naming the one in error."""
+    entry = fault_entry(plane, kind)
+    known = {parameter.name: parameter for parameter in entry.parameters}
+    for name, value in given.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            there = ", ".join(known) or "none"
+            hint = f"did you mean {near[0]!r}?" if near else f"it takes: {there}"
+            raise PlanError(f"{plane} {kind} takes no {name!r}", hint=hint)
+        if problem := _problem(known[name], value):
+            raise PlanError(f"{plane} {kind}: {name}: {problem}")
+    return dict(given)
+
+
+def can_test(plane: str, kind: str, category: str) -> bool | None:
+    """Whether this fault can falsify claims of a category; None where the catalog does not say."""
+    entry = fault_entry(plane, kind)
+    if category in entry.tests:
+        return True
+    return False if category in entry.cannot_test else None
+
+
+def _problem(parameter: Parameter, value: Any) -> str | None:
+    try:
+        match parameter.type:
+            case "duration":
+                seconds(value)
+            case "size":
+                byte_count(value)
+            case "bandwidth":
+                bytes_per_second(value)
+            case "count":
+                if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                    return f"write a whole number from 1 on, not {value!r}"
+            case "share":
+                if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+                    return f"write a number above 0 and up to 1, not {value!r}"
+            case "number":
+                if isinstance(value, bool) or not isinstance(value, int | float):
+                    return f"write a number, not {value!r}"
+            case "flag":
+                if not isinstance(value, bool):
+                    return f"write true or false, not {value!r}"
+            case "choice":
+                if value not in parameter.choices:
+                    return f"{value!r} is none of {', '.join(parameter.choices)}"
+            case "text":
+                if not isinstance(value, str):
+                    return f"write text, not {value!r}"
+            case "list":
+                if not isinstance(value, list | tuple | str):
+                    return f"write a list, not {value!r}"
+    except ValueError as error:
+        return str(error)
+    return None

@@ -1,0 +1,1 @@
+"""The entries of the fault catalog, by family."""

@@ -1,0 +1,176 @@
+"""Faults of whole processes, of the system's membership, and of its clients."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from refute.plan.fault_entry import FaultEntry, Parameter
+
+_VERSION = Parameter(
+    "version", "text", "the version (of the system's description) in which it is started again"
+)
+_MEMORY = "the page cache survives: nothing that was written is lost, synced or not"
+_process = partial(
+    FaultEntry,
+    plane="process",
+    targets="nodes",
+    needs="processes that refute has started itself",
+    probe="a process of our own is signalled and looked at",
+)
+_ended = partial(
+    _process,
+    injector="exit status, as collected by the parent",
+    victim="nobody listens on the node's ports any more",
+    cleanup="the node is started again with the same data and is waited for; the guard ends what is left",
+    infidelities=(_MEMORY, "peers see a clean end of their connections at once, as from no dead machine"),
+)
+_MOSTLY = ("safety", "liveness", "durability", "idempotency", "ordering", "membership", "operational")
+
+ENTRIES = (
+    _process(
+        kind="pause",
+        does="SIGSTOP to all processes of the node: it does nothing, keeps its sockets and leases, and does "
+        "not know that time has passed when it is continued",
+        is_not="a crash: nothing is lost; nor a partition: its kernel still accepts and acknowledges",
+        tests=("safety", "liveness", "isolation", "ordering", "fairness", "idempotency", "membership"),
+        cannot_test=("durability",),
+        parameters=(),
+        injector="state letter T in the process table",
+        victim="no CPU time is used by the processes that serve the node's ports",
+        cleanup="SIGCONT to exactly those processes",
+        infidelities=("the kernel still accepts connections and takes bytes for it",),
+    ),
+    _ended(
+        kind="kill",
+        does="SIGKILL to all processes of the node; it stays down until it is started",
+        is_not="power loss: the page cache survives, so that what was written without fsync is still there",
+        tests=_MOSTLY,
+        cannot_test=("performance",),
+        parameters=(_VERSION,),
+    ),
+    _ended(
+        kind="terminate",
+        does="the node is asked to stop as its description says, and killed where it does not in time",
+        is_not="a crash: it may hand over, flush and say goodbye",
+        tests=("liveness", "operational", "durability", "membership", "idempotency"),
+        cannot_test=("performance",),
+        parameters=(_VERSION,),
+    ),
+    _ended(
+        kind="restart",
+        does="the node is ended and started again with the same data, in another version if one is named; "
+        "over when it is ready",
+        is_not="a reboot: the page cache and the machine's clock go on",
+        tests=_MOSTLY,
+        cannot_test=("performance",),
+        parameters=(
+            _VERSION,
+            Parameter("how", "choice", "how it is ended", "terminate", ("terminate", "kill")),
+            Parameter("down", "duration", "how long it stays down", 0),
+        ),
+    ),
+    _ended(
+        kind="crash-loop",
+        does="the node is killed and started again and again, and killed once more before it has settled",
+        is_not="one crash: recovery itself is interrupted",
+        tests=_MOSTLY,
+        cannot_test=("performance",),
+        parameters=(
+            Parameter("times", "count", "how often", 5),
+            Parameter("up", "duration", "how long it lives", "500ms"),
+            Parameter("down", "duration", "how long it is down", 0),
+            _VERSION,
+        ),
+    ),
+    _ended(
+        kind="rolling-restart",
+        does="one node after the other is ended, started again and waited for, as in an upgrade",
+        is_not="an outage: at most one node is down at a time",
+        tests=("safety", "liveness", "durability", "operational", "membership", "ordering"),
+        cannot_test=("performance",),
+        parameters=(
+            _VERSION,
+            Parameter("order", "list", "the nodes in the order in which they are restarted"),
+            Parameter("how", "choice", "how each is ended", "terminate", ("terminate", "kill")),
+            Parameter("down", "duration", "how long each stays down", 0),
+            Parameter("pause", "duration", "how long is waited between two", 0),
+        ),
+    ),
+    *(
+        FaultEntry(
+            plane="membership",
+            kind=kind,
+            does=does,
+            is_not="a fault of the network or of a process: the system is told to do it",
+            tests=("safety", "liveness", "durability", "membership", "operational"),
+            cannot_test=("performance",),
+            targets="nodes",
+            parameters=(Parameter("command", "text", "the system's own command that does it"), _VERSION),
+            needs="a command of that name in the system's description",
+            probe="the description has the command",
+            injector="answer of the system's own command",
+            victim="the membership that the other nodes report changes",
+            cleanup="the opposite command",
+            infidelities=("it goes as well as the system's own commands do",),
+        )
+        for kind, does in (
+            ("add", "a node is started and made a member"),
+            ("remove", "a node is told to leave, and stopped"),
+            ("replace", "a node's data is put aside, and it joins again empty under its old name"),
+        )
+    ),
+    *(
+        FaultEntry(
+            plane="client",
+            kind=kind,
+            does=does,
+            is_not="a fault of the system: a correct one has to bear it",
+            tests=tests,
+            cannot_test=("durability",) if kind in ("slow-reader", "connection-storm") else ("performance",),
+            targets="clients",
+            parameters=parameters,
+            needs="nothing",
+            probe="it needs nothing of the machine",
+            injector=injector,
+            victim="requests that the node's own counters or log show",
+            cleanup="the connections are closed",
+        )
+        for kind, does, tests, parameters, injector in (
+            (
+                "connection-storm",
+                "many connections are opened to a node's client port and kept",
+                ("liveness", "performance", "fairness", "operational"),
+                (Parameter("connections", "count", "how many", 1000),),
+                "connections opened",
+            ),
+            (
+                "retry",
+                "operations whose outcome is unknown are sent again with the same identity",
+                ("idempotency", "safety"),
+                (Parameter("times", "count", "how often", 1),),
+                "requests sent again",
+            ),
+            (
+                "duplicate",
+                "every request is sent twice",
+                ("idempotency", "safety"),
+                (Parameter("share", "share", "of the requests", 1.0),),
+                "requests sent twice",
+            ),
+            (
+                "reorder",
+                "requests of one client are sent in another order on several connections",
+                ("ordering", "safety", "idempotency"),
+                (Parameter("window", "count", "requests that change places", 4),),
+                "requests sent out of order",
+            ),
+            (
+                "slow-reader",
+                "answers are read a few bytes at a time",
+                ("liveness", "fairness", "operational"),
+                (Parameter("rate", "bandwidth", "of each reader", "100B/s"),),
+                "bytes left unread",
+            ),
+        )
+    ),
+)

@@ -1,0 +1,81 @@
+"""Faults that other programs inject for us: toxiproxy and container engines."""
+
+from __future__ import annotations
+
+from refute.plan.fault_entries.proxy import LINKS
+from refute.plan.fault_entry import FaultEntry, Parameter
+
+ENTRIES = (
+    *(
+        FaultEntry(
+            plane="toxiproxy",
+            kind=kind,
+            does=does,
+            is_not="packet loss: toxiproxy is a proxy as ours is",
+            tests=tests,
+            cannot_test=("durability",),
+            targets="links",
+            parameters=(*LINKS, *more),
+            needs="a running toxiproxy, its address in the environment",
+            probe="a toxic is set on a proxy of our own and taken off again",
+            injector="the toxic as its API shows it, bytes of its metrics",
+            victim="bytes per second of the link",
+            cleanup="exactly our own toxics and proxies are removed",
+            infidelities=("connect() still succeeds",),
+        )
+        for kind, does, tests, more in (
+            ("down", "the proxy of a link is switched off", ("safety", "liveness", "membership"), ()),
+            (
+                "latency",
+                "bytes are kept for a time",
+                ("liveness", "performance", "ordering"),
+                (
+                    Parameter("by", "duration", "the mean", "100ms"),
+                    Parameter("jitter", "duration", "spread", 0),
+                ),
+            ),
+            (
+                "bandwidth",
+                "a limited rate",
+                ("liveness", "performance"),
+                (Parameter("rate", "bandwidth", "of the link", "10kB/s"),),
+            ),
+            ("timeout", "bytes are dropped, the connection stays", ("safety", "liveness"), ()),
+            ("reset", "connections are reset", ("safety", "liveness", "idempotency"), ()),
+        )
+    ),
+    *(
+        FaultEntry(
+            plane="docker",
+            kind=kind,
+            does=does,
+            is_not=is_not,
+            tests=tests,
+            cannot_test=("performance",),
+            targets="nodes",
+            parameters=(),
+            needs="Docker or Podman, and containers that carry our own label",
+            probe="a container of our own is started, hit and removed",
+            injector="state of the container as the engine shows it",
+            victim="answers of the node stop",
+            cleanup="exactly our own containers and networks",
+            infidelities=("the engine's own network stands between the nodes",),
+        )
+        for kind, does, is_not, tests in (
+            ("pause", "the container is frozen", "a crash", ("safety", "liveness", "isolation", "ordering")),
+            (
+                "kill",
+                "the container is killed",
+                "power loss",
+                ("safety", "liveness", "durability", "idempotency"),
+            ),
+            ("stop", "the container is asked to stop", "a crash", ("liveness", "operational", "durability")),
+            (
+                "disconnect",
+                "the container leaves its network",
+                "packet loss",
+                ("safety", "liveness", "membership"),
+            ),
+        )
+    ),
+)
