@@ -142,9 +142,10 @@ class _Level:
         self._single(nonadjacent)
         self._witness("G-nonadjacent", nonadjacent, RW, needs=RW_AGAIN, adjacent=False)
         self._witness("G2-item", self._graph, RW, needs=ADJACENT)
-        for best in self._best.values():
-            shortest = sorted(best.values(), key=lambda cycle: len(cycle.edges))
-            self._cycles.found.extend(shortest[:_SHOWN])
+        known = {(cycle.name, frozenset(edge[0] for edge in cycle.edges)) for cycle in self._cycles.found}
+        for name, best in self._best.items():
+            fresh = [cycle for nodes, cycle in best.items() if (name, nodes) not in known]
+            self._cycles.found.extend(sorted(fresh, key=lambda cycle: len(cycle.edges))[:_SHOWN])
 
     def _names(self) -> frozenset[str]:
         return closure([*self._best, *(cycle.name for cycle in self._cycles.found)])
