@@ -14,7 +14,7 @@ from typing import Any
 
 from refute.history import History, Operation, Outcome
 
-_HEAD = re.compile(r"([?!]?)(?:@(\w+))?(?:(\d+)-(\d+))?$")
+_HEAD = re.compile(r"([?!]?)(?:@([a-z]+))?(?:(\d+)-(\d+))?$")
 
 
 def history(*lines: str, clock: Any = "monotonic") -> History:
