@@ -1,0 +1,308 @@
+"""Histories as Jepsen, Knossos, Elle and Maelstrom write them, in EDN or JSON."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from refute.history.error import HistoryError
+from refute.history.formats import edn
+from refute.history.formats.edn_shapes import ENDS, NEMESIS, STARTS, Shapes
+from refute.history.history import History
+from refute.history.pairing import COMPLETIONS, OnBadLine, Pairing
+from refute.history.text_source import Chunk, chunks
+
+_READS = frozenset({"read", "r", "get"})
+_TYPES = frozenset({"invoke", *COMPLETIONS})
+
+
+@dataclass(slots=True)
+class Events:
+    """Takes Jepsen's events one by one and joins them, process by process."""
+
+    pairing: Pairing
+    open: dict[Any, int] = field(default_factory=dict)
+    nemesis: int = 0
+    untimed: bool = False
+    completed_only: bool = False
+
+    def add(self, kind: Any, process: Any, name: Any, value: Any, time: Any, error: Any, line: int) -> None:
+        """One event. Raises ValueError for one that makes no sense."""
+        if process == NEMESIS:
+            self.nemesis += 1
+            return
+        opened, closed = self.pairing.invocations, self.pairing.completions
+        if type(time) is not int:
+            if time is not None:
+                raise ValueError(f"time must be an integer, not {time!r}")
+            self.untimed = True
+            time = line
+        if kind == "invoke":
+            self.open[process] = len(opened.identity)  # two in flight are found when all are known
+            opened.identity.append(len(opened.identity))
+            opened.line.append(line)
+            opened.process.append(process)
+            opened.kind.append(_kind(name, value))
+            opened.input.append(value)
+            opened.time.append(time)
+            return
+        outcome = COMPLETIONS[kind]
+        row = self.open.pop(process, -1)
+        if row < 0:
+            if opened.identity and not self.completed_only:
+                raise ValueError(f"unmatched completion: process {process!r} has nothing in flight")
+            self.completed_only = True
+            self._whole(process, name, value, None, time, outcome, error, line)
+            return
+        if error is not None:
+            closed.error[len(closed.identity)] = error if isinstance(error, str) else edn.dumps(error)
+        closed.identity.append(row)
+        closed.line.append(line)
+        closed.outcome.append(outcome)
+        closed.output.append(value)
+        closed.time.append(time)
+
+    def _whole(
+        self,
+        process: Any,
+        name: Any,
+        value: Any,
+        start: int | None,
+        end: int,
+        outcome: int,
+        error: Any,
+        line: int,
+    ) -> None:
+        """An operation whose invocation and completion stand in one record."""
+        opened, closed = self.pairing.invocations, self.pairing.completions
+        row = len(opened.identity)
+        kind = _kind(name, value)
+        opened.identity.append(row)
+        opened.line.append(2 * line)
+        opened.process.append(process)
+        opened.kind.append(kind)
+        opened.input.append(_asked(kind, value))
+        opened.time.append(end if start is None else start)
+        if error is not None:
+            closed.error[len(closed.identity)] = error if isinstance(error, str) else edn.dumps(error)
+        closed.identity.append(row)
+        closed.line.append(2 * line + 1)
+        closed.outcome.append(outcome)
+        closed.output.append(value)
+        closed.time.append(end)
+
+    def add_record(self, record: Any, line: int) -> None:
+        """One event, or one completed operation, from a map. Raises ValueError."""
+        if not isinstance(record, dict):
+            raise ValueError(f"expected a map, found {type(record).__name__}")
+        first, last = (
+            record.get("invoke", record.get("invocation")),
+            record.get("completion", record.get("complete")),
+        )
+        if isinstance(first, dict):
+            self.add_record(first, line)
+            if isinstance(last, dict):
+                self.add_record(last, line)
+            return
+        kind = record.get("type")
+        if kind not in _TYPES:
+            raise ValueError(f"type must be invoke, ok, fail or info, not {kind!r}")
+        process = record.get("process")
+        start = next((record[name] for name in STARTS if isinstance(record.get(name), int)), None)
+        end = next((record[name] for name in ENDS if isinstance(record.get(name), int)), None)
+        if start is not None and kind != "invoke" and process != NEMESIS:
+            self.completed_only = True
+            outcome, error = COMPLETIONS[kind], record.get("error")
+            value, name = record.get("value"), record.get("f")
+            self._whole(process, name, value, start, start if end is None else end, outcome, error, line)
+            return
+        self.add(
+            kind, process, record.get("f"), record.get("value"), record.get("time"), record.get("error"), line
+        )
+
+    def history(self) -> History:
+        """The history of all that was added."""
+        pairing = self.pairing
+        if self.nemesis:
+            pairing.notes.append(f"{self.nemesis} nemesis events are not operations and are left out")
+        opened, closed = pairing.invocations, pairing.completions
+        if self.untimed:
+            pairing.clock = "index"
+            opened.time = list(opened.line)
+            closed.time = list(closed.line)
+            if self.completed_only:
+                pairing.clock = "wall"
+                pairing.notes.append("no invocation is recorded, so nothing is known of real time")
+        if opened.identity and any(process is None for process in opened.process):
+            pairing.notes.append("operations without a process count as one each")
+            opened.process = [
+                f"p{row}" if process is None else process for row, process in enumerate(opened.process)
+            ]
+        _split_tuples(pairing)
+        return pairing.history()
+
+
+def _kind(name: Any, value: Any) -> str:
+    if isinstance(name, str):
+        return name
+    if name is None and isinstance(value, list) and all(isinstance(micro, list) for micro in value):
+        return "txn"
+    return edn.dumps(name)
+
+
+def _asked(kind: str, value: Any) -> Any:
+    """What was asked, told from what came back: a read asks with nothing."""
+    if kind in _READS:
+        return None
+    if kind == "txn" and isinstance(value, list):
+        return [
+            [micro[0], micro[1], None]
+            if isinstance(micro, list) and len(micro) == 3 and micro[0] == "r"
+            else micro
+            for micro in value
+        ]
+    return value
+
+
+def _split_tuples(pairing: Pairing) -> None:
+    """Takes `[key value]` apart where every operation is of that form and reads ask with `[key nil]`."""
+    opened, closed = pairing.invocations, pairing.completions
+    reads = False
+    for kind, value in zip(opened.kind, opened.input, strict=True):
+        if type(value) is not list or len(value) != 2:
+            break
+        if kind in _READS:
+            if value[1] is not None:
+                break
+            reads = True
+    else:
+        if reads:
+            opened.key = [value[0] for value in opened.input]
+            opened.input = [value[1] for value in opened.input]
+            for place, row in enumerate(closed.identity):
+                value = closed.output[place]
+                if type(value) is list and len(value) == 2 and value[0] == opened.key[row]:
+                    closed.output[place] = value[1]
+            return
+    opened.key = [None] * len(opened.identity)
+
+
+def read_edn(path: str | os.PathLike[str], *, on_bad_line: OnBadLine = "error") -> History:
+    """A Jepsen history in EDN: a map a line, or one vector of maps."""
+    events = Events(Pairing(str(path), on_bad_line))
+    shapes = Shapes()
+    for chunk in chunks(path):
+        if chunk.first == 1 and chunk.lines[0].lstrip()[:1] in (b"[", b"("):
+            return _whole_file(path, events, lambda text: edn.loads(text.decode()))
+        _each_line(chunk, events, lambda line: edn.loads(line.decode()), shapes)
+    return events.history()
+
+
+def read_json(path: str | os.PathLike[str], *, on_bad_line: OnBadLine = "error") -> History:
+    """A Jepsen history in JSON: an object a line, or one array of objects."""
+    events = Events(Pairing(str(path), on_bad_line))
+    for chunk in chunks(path):
+        if chunk.first == 1 and chunk.lines[0].lstrip()[:1] == b"[":
+            return _whole_file(path, events, orjson.loads)
+        _each_line(chunk, events, orjson.loads)
+    return events.history()
+
+
+def _add_shaped(chunk: Chunk, start: int, shapes: Shapes, events: Events) -> int:
+    """Adds events from line `start` on; the number of the first line that is not plain, or 0.
+
+    This is `Events.add`, unrolled: half of the time of reading a long history is spent here.
+    """
+    values, names = shapes.values, shapes.names
+    opened, closed, running = events.pairing.invocations, events.pairing.completions, events.open
+    lines, first = chunk.lines, chunk.first
+    for number in range(start, first + len(lines)):
+        line = lines[number - first]
+        for fits, order in shapes.shapes:
+            match = fits(line)
+            if match is not None:
+                places = order
+                break
+        else:
+            return number
+        kind, name, who, text, time = match.group(*places)
+        process, value = values[who], values[text]
+        if not places[4] or process == NEMESIS or (kind == b"invoke") is (process in running):
+            return number
+        if kind == b"invoke":
+            row = running[process] = len(opened.identity)
+            opened.identity.append(row)
+            opened.line.append(number)
+            opened.process.append(process)
+            opened.kind.append(names[name])
+            opened.input.append(value)
+            opened.time.append(int(time))
+        else:
+            closed.identity.append(running.pop(process))
+            closed.line.append(number)
+            closed.outcome.append(COMPLETIONS[names[kind]])
+            closed.output.append(value)
+            closed.time.append(int(time))
+    return 0
+
+
+def _each_line(
+    chunk: Chunk, events: Events, parse: Callable[[bytes], Any], shapes: Shapes | None = None
+) -> None:
+    last = chunk.first + len(chunk.lines) - 1
+    number = chunk.first
+    while number <= last:
+        line = chunk.lines[number - chunk.first]
+        try:
+            if shapes is not None:
+                number = _add_shaped(chunk, number, shapes, events)
+                if not number:
+                    return
+                line = chunk.lines[number - chunk.first]
+                shapes.learn(line)
+            if line.strip() and line.lstrip()[:1] != b";":
+                _add_parsed(line, number, events, parse)
+        except (edn.EdnError, orjson.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            if chunk.unended and number == last and number > 1:
+                events.pairing.dropped_partial_line = True
+                events.pairing.notes.append(f"line {number} was cut off and is left out")
+            else:
+                events.pairing.complain(f"cannot be read: {error}", number)
+        number += 1
+
+
+def _add_parsed(line: bytes, number: int, events: Events, parse: Callable[[bytes], Any]) -> None:
+    record = parse(line)
+    try:
+        events.add_record(record, number)
+    except ValueError as error:
+        events.pairing.complain(str(error), number)
+
+
+def _whole_file(path: str | os.PathLike[str], events: Events, parse: Callable[[bytes], Any]) -> History:
+    lines = [line for chunk in chunks(path) for line in chunk.lines]
+    try:
+        records = parse(b"\n".join(lines))
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", 1)
+        raise HistoryError(f"cannot be read: {error}", where=f"{path}:{line}") from None
+    if not isinstance(records, list):
+        raise HistoryError("expected a list of operations", where=str(path))
+    number = 0
+    numbers = _starts(lines)
+    for record in records:
+        number = next(numbers, number + 1)
+        try:
+            events.add_record(record, number)
+        except ValueError as error:
+            events.pairing.complain(str(error), number)
+    return events.history()
+
+
+def _starts(lines: Iterable[bytes]) -> Iterator[int]:
+    """The lines on which a record begins, where there is one a line."""
+    return (number for number, line in enumerate(lines, 1) if b"{" in line)

@@ -1,0 +1,61 @@
+"""Jepsen's history.txt and the logs like it: process, type, f and value between tabs."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from refute.history.formats import edn
+from refute.history.formats.jepsen import Events
+from refute.history.history import History
+from refute.history.pairing import OnBadLine, Pairing
+from refute.history.text_source import chunks
+
+_TABBED = re.compile(
+    rb"(?:INFO\s+\S+\s+-\s+)?(\S+)\s*\t\s*:?(invoke|ok|fail|info)\s*\t\s*(\S+)\s*\t\s*(.*?)\s*"
+)
+
+
+def read_tabbed(
+    path: str | os.PathLike[str], *, on_bad_line: OnBadLine = "error", missed_cas: bool = False
+) -> History:
+    """Jepsen's history.txt, and the log lines that Porcupine's etcd tests read: process, type, f, value.
+
+    With `missed_cas` a failed compare-and-set is one that found another value, which is what those
+    etcd logs mean by it; otherwise it says nothing.
+    """
+    events = Events(Pairing(str(path), on_bad_line))
+    values = edn.Values()
+    for chunk in chunks(path):
+        last = chunk.first + len(chunk.lines) - 1
+        for number, line in enumerate(chunk.lines, chunk.first):
+            if not line.strip():
+                continue
+            match = _TABBED.fullmatch(line)
+            if match is None:
+                if chunk.unended and number == last and number > 1:
+                    events.pairing.dropped_partial_line = True
+                    events.pairing.notes.append(f"line {number} was cut off and is left out")
+                else:
+                    events.pairing.complain("expected process, type, f and value between tabs", number)
+                continue
+            process, kind, name, rest = match.groups()
+            value_text, _, error = rest.partition(b"\t")
+            try:
+                value = values[value_text] if value_text else None
+                told = edn.dumps(edn.loads_all(error.decode())) if error.strip() else None
+                who = values[process]
+                if kind != b"invoke" and isinstance(value, str) and value_text[:1] == b":":
+                    value, told = None, value
+                what = kind.decode()
+                if missed_cas and what == "fail" and name.lstrip(b":") == b"cas":
+                    what, value = "ok", False
+                events.add(what, who, name.lstrip(b":").decode(), value, None, told, number)
+            except ValueError as error_found:
+                events.pairing.complain(str(error_found), number)
+    return events.history()
+
+
+def read_etcd_log(path: str | os.PathLike[str], *, on_bad_line: OnBadLine = "error") -> History:
+    """A log of Porcupine's etcd tests."""
+    return read_tabbed(path, on_bad_line=on_bad_line, missed_cas=True)

@@ -1,0 +1,350 @@
+"""Every format that histories come in, told apart by its look and read to the same operations."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from refute.checkers import run_check
+from refute.history import History, HistoryError, Operation, Outcome
+from refute.history.formats import FORMATS, detect, edn, load, write_edn, write_jsonl
+
+HISTORIES = Path(__file__).resolve().parents[3] / "shared" / "histories"
+elsewhere = pytest.mark.skipif(
+    not HISTORIES.is_dir(), reason="the recorded histories are not on this machine"
+)
+
+EDN = """\
+{:type :invoke, :f :write, :value 1, :process 0, :time 10, :index 0}
+{:type :invoke, :f :read, :value nil, :process 1, :time 20, :index 1}
+{:process :nemesis, :type :info, :f :start-partition, :value [:isolated {"n1" #{"n2"}}], :time 25}
+{:type :ok, :f :read, :value 1, :process 1, :time 30, :index 2}
+{:type :info, :f :write, :value 1, :process 0, :time 40, :error :timeout, :index 3}
+{:type :invoke, :f :cas, :value [1 2], :process 2, :time 50, :index 4}
+{:type :fail, :f :cas, :value [1 2], :process 2, :time 60, :index 5}
+"""
+ROWS = [
+    (0, "write", 1, None, Outcome.INFO),
+    (1, "read", None, 1, Outcome.OK),
+    (2, "cas", [1, 2], [1, 2], Outcome.FAIL),
+]
+
+
+def put(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def rows(history: History) -> list[tuple[Any, ...]]:
+    """What matters of each operation; what a client that got no answer was told is its own input."""
+    return [
+        (op.process, op.kind, op.input, None if op.outcome is Outcome.INFO else op.output, op.outcome)
+        for op in history.operations
+    ]
+
+
+def as_json(text: str) -> list[dict[str, Any]]:
+    return [edn.loads(line) for line in text.splitlines()]
+
+
+def test_jepsen_edn(tmp_path: Path) -> None:
+    history = load(put(tmp_path / "h", EDN))
+    assert detect(tmp_path / "h") == "jepsen-edn"
+    assert rows(history) == ROWS
+    assert history.clock == "monotonic"
+    assert [op.invoked_ns for op in history.operations] == [10, 20, 50]
+    assert history.operations[0].error == "timeout"
+    assert history.completeness.notes == ("1 nemesis events are not operations and are left out",)
+
+
+@pytest.mark.parametrize("form", ["vector", "json-lines", "json-array", "json-array-lines"])
+def test_the_same_history_in_other_clothes(tmp_path: Path, form: str) -> None:
+    records = as_json(EDN)
+    text = {
+        "vector": "[" + EDN + "]",
+        "json-lines": "\n".join(json.dumps(record) for record in records),
+        "json-array": json.dumps(records),
+        "json-array-lines": "[" + ",\n".join(json.dumps(record) for record in records) + "]\n",
+    }[form]
+    history = load(put(tmp_path / "h", text))
+    assert rows(history) == ROWS
+    assert [op.completed_ns for op in history.operations] == [40, 30, 60]
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_compression_is_undone(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"history.edn{suffix}"
+    squeeze = gzip.compress if suffix == ".gz" else zstandard.ZstdCompressor().compress
+    path.write_bytes(squeeze(EDN.encode()))
+    assert rows(load(path)) == ROWS
+    assert rows(load(tmp_path)) == ROWS, "a store directory may hold it compressed"
+    path.write_bytes(squeeze(EDN.encode() * 200)[:-20])
+    with pytest.raises(HistoryError) as caught:
+        load(path, on_bad_line="error")
+    assert str(path) in str(caught.value)
+
+
+def test_history_txt_and_store_directories(tmp_path: Path) -> None:
+    text = "0\t:invoke\t:write\t1\n1\t:invoke\t:read\tnil\n1\t:ok\t:read\t1\n0\t:info\t:write\t:timed-out\n"
+    text += "2\t:invoke\t:cas\t[1 2]\n2\t:fail\t:cas\t[1 2]\n"
+    put(tmp_path / "history.txt", text)
+    assert detect(tmp_path / "history.txt") == "jepsen-txt"
+    history = load(tmp_path)
+    assert rows(history) == ROWS
+    assert history.clock == "index"
+    with pytest.raises(HistoryError, match=r"no history\.edn"):
+        (tmp_path / "empty").mkdir()
+        load(tmp_path / "empty")
+
+
+def test_a_failed_compare_and_set_of_an_etcd_log_found_something_else(tmp_path: Path) -> None:
+    text = "INFO  jepsen.util - 0\t:invoke\t:cas\t[1 2]\nINFO  jepsen.util - 0\t:fail\t:cas\t[1 2]\n"
+    (operation,) = load(put(tmp_path / "h", text)).operations
+    assert (operation.outcome, operation.output) == (Outcome.OK, False)
+
+
+def test_completed_maps_with_both_times(tmp_path: Path) -> None:
+    text = '{"process":0,"type":"ok","f":"write","value":1,"start":5,"end":9}\n'
+    text += '{"process":1,"type":"ok","f":"read","value":1,"start":6,"end":8}\n'
+    history = load(put(tmp_path / "h", text))
+    assert rows(history) == [(0, "write", 1, 1, Outcome.OK), (1, "read", None, 1, Outcome.OK)]
+    assert [(op.invoked_ns, op.completed_ns) for op in history.operations] == [(5, 9), (6, 8)]
+    assert history.clock == "monotonic"
+
+
+def test_completions_alone_say_nothing_of_real_time(tmp_path: Path) -> None:
+    text = "{:process 0 :type :ok :f :write :value 1}\n{:process 1 :type :ok :f :read :value 1}\n"
+    history = load(put(tmp_path / "h", text))
+    assert rows(history) == [(0, "write", 1, 1, Outcome.OK), (1, "read", None, 1, Outcome.OK)]
+    assert history.clock == "wall"
+
+
+def test_independent_keys_are_taken_apart(tmp_path: Path) -> None:
+    text = """\
+{:type :invoke :f :write :value ["x" 1] :process 0}
+{:type :ok :f :write :value ["x" 1] :process 0}
+{:type :invoke :f :cas :value [7 [1 2]] :process 0}
+{:type :ok :f :cas :value [7 [1 2]] :process 0}
+{:type :invoke :f :read :value ["x" nil] :process 0}
+{:type :ok :f :read :value ["x" 1] :process 0}
+"""
+    history = load(put(tmp_path / "h", text))
+    assert [(op.key, op.input) for op in history.operations] == [("x", 1), (7, [1, 2]), ("x", None)]
+    assert history.operations[2].output == 1
+
+
+def test_pairs_without_a_keyed_read_stay_pairs(tmp_path: Path) -> None:
+    text = "{:type :invoke :f :cas :value [1 2] :process 0}\n{:type :ok :f :cas :value [1 2] :process 0}\n"
+    (operation,) = load(put(tmp_path / "h", text)).operations
+    assert (operation.key, operation.input) == (None, [1, 2])
+
+
+def test_transactions_of_elle(tmp_path: Path) -> None:
+    text = "{:type :invoke, :process 2, :value [[ :append 4 2] [:r 5 nil]]}\n"
+    text += "{:type :ok, :process 2, :value [[:append 4 2] [ :r 5 [1 2]]]}\n"
+    (operation,) = load(put(tmp_path / "h", text)).operations
+    assert operation.kind == "txn"
+    assert operation.input == [["append", 4, 2], ["r", 5, None]]
+    assert operation.output == [["append", 4, 2], ["r", 5, [1, 2]]]
+
+
+def test_porcupine_key_values(tmp_path: Path) -> None:
+    text = '{:process 0, :type :invoke, :f :append, :key "0", :value "x 0 0 y"}\n'
+    text += '{:process 0, :type :ok, :f :append, :key "0", :value "x 0 0 y"}\n'
+    path = put(tmp_path / "h", text)
+    assert detect(path) == "porcupine-kv"
+    (operation,) = load(path).operations
+    assert (operation.kind, operation.key, operation.input) == ("append", "0", "x 0 0 y")
+
+
+def test_plume_and_polysi(tmp_path: Path) -> None:
+    text = "w(1,5,0,10)\nr(2,0,0,10)\nr(1,5,1,11)\nw(1,9,1,-1)\n"
+    path = put(tmp_path / "h", text)
+    assert detect(path) == "plume"
+    history = load(path)
+    assert history.clock == "wall"
+    assert [(op.process, op.output, op.outcome) for op in history.operations] == [
+        (0, [["w", 1, 5], ["r", 2, None]], Outcome.OK),
+        (1, [["r", 1, 5]], Outcome.OK),
+        (1, None, Outcome.FAIL),
+    ]
+    assert history.operations[2].input == [["w", 1, 9]]
+
+
+def test_awdit(tmp_path: Path) -> None:
+    path = put(tmp_path / "h", "w 0 0\n-----\nw x 1\nr 0 0\n=====\nr x 1")
+    assert detect(path) == "awdit"
+    assert [(op.process, op.output) for op in load(path).operations] == [
+        (0, [["w", 0, 0]]),
+        (0, [["w", "x", 1], ["r", 0, 0]]),
+        (1, [["r", "x", 1]]),
+    ]
+
+
+OPERATIONS = [
+    Operation(0, 0, "write", "x", 1, None, Outcome.OK, 5, 9, node="n1", extra={"tenant": "a"}),
+    Operation(1, 1, "read", "x", None, 1, Outcome.OK, 6, 9),
+    Operation(2, 0, "cas", "y", [1, 2], None, Outcome.INFO, 9, 12, error="timeout"),
+    Operation(3, 1, "write", "x", "a \"quoted\" one", None, Outcome.FAIL, 10, 11, error="no"),
+    Operation(4, 2, "read", "y", None, None, Outcome.INFO, 13, None),
+    Operation(5, 0, "read", "y", None, None, Outcome.OK, 14, 15),
+]  # fmt: skip
+
+
+def test_what_is_written_as_jsonl_reads_back_the_same(tmp_path: Path) -> None:
+    write_jsonl(History(OPERATIONS), tmp_path / "h.jsonl")
+    assert load(tmp_path / "h.jsonl").operations == OPERATIONS
+
+
+def test_what_is_written_as_edn_reads_back_with_the_same_meaning(tmp_path: Path) -> None:
+    write_edn(History(OPERATIONS), tmp_path / "h.edn")
+    again = load(tmp_path / "h.edn").operations
+    assert [(op.kind, op.key, op.input, op.outcome) for op in again] == [
+        (op.kind, op.key, op.input, op.outcome) for op in OPERATIONS
+    ]
+    assert again[1].output == 1
+    assert [(op.invoked_ns, op.completed_ns) for op in again] == [
+        (op.invoked_ns, op.completed_ns) for op in OPERATIONS
+    ]
+    processes = [op.process for op in again]
+    assert processes[0] == processes[2] != processes[5], "an info operation ends its process in Jepsen"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("{:type :invoke :f :read :process 0}\n{:type :ok :f :read :process 1 :value 1}\n", 2, "unmatched"),
+        ("{:type :invoke :f :read :process 0}\n{:type :invoke :f :read :process 0}\n", 2, "in flight"),
+        ("{:type :invoke :f :read :process 0}\n{:type :ok :f\n{:type :ok :f :read :process 0}\n", 2, "read"),
+        ("{:type :invoke :f :read :process 0}\n{:type :odd :f :read :process 0}\n", 2, "type must be"),
+        ("{:type :invoke :f :read :process 0}\n)\n{:type :ok :f :read :process 0}\n", 2, "unexpected"),
+        ('{"type":"invoke","f":"read","process":0}\n{"type":"ok"\n{"type":"ok","process":0}\n', 2, "read"),
+        ('{"type":"invoke","f":"read","process":0}\n[]\n{"type":"ok","process":0}\n', 2, "expected a map"),
+        ("w(1,2,0,0)\nw(1,2,0)\n", 2, "expected r("),
+        ("w 1 2\nx 1 2\n", 2, "expected `r"),
+        ("0\t:invoke\t:read\tnil\nnonsense\n0\t:ok\t:read\t1\n", 2, "between tabs"),
+        ('{:process 0, :type :invoke, :f :get, :key "0", :value nil}\n{:process 0}\n', 2, "missing"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named_or_counted(
+    tmp_path: Path, text: str, line: int, what: str
+) -> None:
+    path = put(tmp_path / "h", text)
+    with pytest.raises(HistoryError) as caught:
+        load(path)
+    assert caught.value.where == f"{path}:{line}"
+    assert what in caught.value.what
+    assert load(path, on_bad_line="count").completeness.unreadable_lines == 1
+
+
+def test_a_cut_off_last_line_is_dropped_and_said(tmp_path: Path) -> None:
+    history = load(put(tmp_path / "h", EDN[:-30]))
+    assert history.completeness.dropped_partial_line
+    assert rows(history)[:2] == ROWS[:2]
+    assert history.operations[2].outcome is Outcome.INFO
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n\n", b"\x00\xff\xfe\x80garbage", b"hello\n", b"\x1f\x8b\x08broken"]
+)
+def test_what_is_no_history_is_said_so(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "h"
+    path.write_bytes(content)
+    with pytest.raises(HistoryError):
+        load(path)
+    for name in FORMATS:
+        if not name.endswith("store") and name != "maelstrom" and content.strip():
+            with pytest.raises(HistoryError):
+                load(path, name)
+
+
+def test_an_endless_line_is_refused_without_reading_it_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("refute.history.text_source.LINE_LIMIT_BYTES", 1 << 20)
+    path = tmp_path / "h"
+    path.write_bytes(b'{"refute":"history","version":1}\n' + b"[" * (8 << 20))
+    with pytest.raises(HistoryError, match="a line is longer"):
+        load(path)
+
+
+def test_an_unknown_format_is_the_callers_fault(tmp_path: Path) -> None:
+    with pytest.raises(HistoryError, match="no format 'csv'"):
+        load(put(tmp_path / "h", EDN), "csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("nil", None),
+        ("[1 -2 3N]", [1, -2, 3]),
+        ("[:r, 4 nil]", ["r", 4, None]),
+        ('{"a" 1, :b 2.5M, 3 true}', {"a": 1, "b": 2.5, 3: True}),
+        ("#{1 2}", [1, 2]),
+        ('#inst "2024-01-01"', "2024-01-01"),
+        ("(1 #_2 3)", [1, 3]),
+        ('"a\\n\\"b\\""', 'a\n"b"'),
+        ("; note\n[\\a \\newline]", ["a", "\n"]),
+        ("#jepsen.history.Op{:type :ok}", {"type": "ok"}),
+        ("[1/2 1e3 sym]", [0.5, 1000.0, "sym"]),
+        ("[nil-x :nil]", ["nil-x", "nil"]),
+        ("{[1 2] 3}", {("seq", 1, 2): 3}),
+    ],
+)
+def test_edn_values(text: str, value: Any) -> None:
+    assert edn.loads(text) == value
+    assert edn.quick(text.encode()) == value
+
+
+@pytest.mark.parametrize("text", ["[1", "1]", "{:a}", '"open', "1 2", "(]", ""])
+def test_bad_edn_is_an_error(text: str) -> None:
+    with pytest.raises(edn.EdnError):
+        edn.loads(text)
+
+
+@elsewhere
+@pytest.mark.parametrize("name", ["bank", "counter", "paper-example", "rw-register", "set_full"])
+def test_edn_and_json_twins_hold_the_same_operations(name: str) -> None:
+    one, two = (load(HISTORIES / "elle-cli" / f"{name}.{suffix}") for suffix in ("edn", "json"))
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {str(key): plain(item) for key, item in value.items()}
+        return [plain(item) for item in value] if isinstance(value, list) else value
+
+    assert len(one) == len(two) > 0
+    for left, right in zip(one.operations, two.operations, strict=True):
+        assert (left.kind, left.key, left.outcome, left.invoked_ns) == (
+            right.kind, right.key, right.outcome, right.invoked_ns,
+        )  # fmt: skip
+        assert plain(left.input) == plain(right.input)
+        assert plain(left.output) == plain(right.output)
+
+
+def recorded() -> list[tuple[str, str, bool]]:
+    table = HISTORIES / "verdicts.tsv"
+    if not table.is_file():
+        return [("none", "", True)]
+    lines = [line.split("\t") for line in table.read_text().splitlines()[1:]]
+    return [(name, model, verdict == "linearizable") for name, model, verdict in lines]
+
+
+@elsewhere
+@pytest.mark.parametrize(("name", "model", "verdict"), recorded())
+def test_recorded_histories_get_their_verdicts(name: str, model: str, verdict: bool, tmp_path: Path) -> None:
+    history = load(HISTORIES / name)
+    names = {"kv-append": "kv"}
+    result = run_check("linearizable", history, {"model": names.get(model, model)})
+    assert result.valid is verdict
+    write_edn(history, tmp_path / "twin.edn")
+    write_jsonl(history, tmp_path / "twin.jsonl")
+    if model == "cas-register":  # a missed compare-and-set has no word of its own in EDN
+        assert run_check("linearizable", load(tmp_path / "twin.jsonl"), {"model": model}).valid is verdict
+    else:
+        for twin in ("twin.edn", "twin.jsonl"):
+            assert run_check("linearizable", load(tmp_path / twin), {"model": "kv"}).valid is verdict
