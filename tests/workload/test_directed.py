@@ -196,9 +196,12 @@ def test_a_node_that_stays_silent_is_named_and_does_not_hold_up_the_run(recorder
 
 
 def test_an_object_without_a_key_is_read_once_and_named_keys_replace_the_used_ones(recorder, history):
-    with service(Store().answer) as server:
-        finals(recorder, {"n1": server.port}, used=[])
-        finals(recorder, {"n1": server.port}, used=["a"], keys=["y", "z"])
+    whole = Client.model_validate({"http": {"operations": {"read": {"path": "/all", "output": "."}}}})
+    with service(lambda asked: (200, {"value": asked.path})) as server:
+        ports = {"n1": server.port}
+        finals(recorder, ports, used=["a"], client=whole, keys="none")
+        finals(recorder, ports, used=["a"], keys=["y", "z"])
+        assert finals(recorder, ports, used=[]).read == {}
     assert [o.key for o in history()] == [None, "y", "z"]
 
 

@@ -98,6 +98,9 @@ def test_rates_are_of_whole_seconds_that_are_over(path, monkeypatch):
 def test_used_keys_are_told_apart_by_their_type_and_found_in_transactions(path):
     with HistoryWriter(path) as log:
         recorder = Recorder(log)
+        assert recorder.used_keys() == []
+        done(recorder, kind="transfer", key=None)
+        assert recorder.used_keys() == [None]
         for key in ("1", 1, True, [1], "1", 1.0):
             done(recorder, key=key)
         done(recorder, kind="txn", key=None, value=[["r", "k9", None], ["append", "1", 2]])

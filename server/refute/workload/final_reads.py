@@ -55,15 +55,15 @@ def final_reads(
 ) -> FinalReading:
     """Reads each key from each node in phase FINAL; nodes at the same time, the keys of a node in turn.
 
-    `keys` are the touched ones (`recorder.used_keys()`), unless the spec names its own; where there
-    are none, the one object without a key is read once. A read that is not ok is made again until
-    `retry_for` has passed for its node; from then on each further key is asked once, and no more after
-    three silent ones. A kind that consumes (`dequeue`) is repeated until an answer is empty. For
-    kind `txn` the read is a transaction of one read.
+    `keys` are the touched ones (`recorder.used_keys()`), unless the spec names its own; with
+    `keys: none` one read without a key is made, which should return everything. A read that is not ok
+    is made again until `retry_for` has passed for its node; from then on each further key is asked
+    once, and no more after three silent ones. A kind that consumes (`dequeue`) is repeated until an
+    answer is empty. For kind `txn` the read is a transaction of one read.
     Raises WorkloadError where no client knows the kind.
     """
-    wanted = list(spec.keys) if isinstance(spec.keys, tuple) else list(keys) if spec.keys == "used" else []
-    targets: list[Any] = wanted or [None]
+    named = {"used": keys, "none": [None]}
+    targets = list(named[spec.keys] if isinstance(spec.keys, str) else spec.keys)
     name, client = choose_client(clients, spec.client, [spec.kind])
     stop = stop or threading.Event()
     with ExitStack() as opened:

@@ -78,6 +78,7 @@ class Recorder:
         self._counts: Counter[tuple[Phase, int, str, Outcome]] = Counter()
         self._seconds: deque[tuple[int, Counter[Outcome]]] = deque(maxlen=_RATE_SECONDS)
         self._keys: dict[Any, Any] = {}
+        self._keyless = False
         self._in_flight = 0
         self._blocks = 0
         self._loads = 0
@@ -110,7 +111,9 @@ class Recorder:
         )
         with self._lock:
             self._in_flight += 1
-            for key in _keys_of(request):
+            keys = _keys_of(request)
+            self._keyless = self._keyless or not keys
+            for key in keys:
                 self._keys.setdefault(_name(key), key)
         return Invocation(identity, process, request, node, epoch, phase, merged, now)
 
@@ -199,9 +202,12 @@ class Recorder:
         return self._in_flight
 
     def used_keys(self) -> list[Any]:
-        """The keys that operations touched, micro-operations included, once each, in order of first use."""
+        """The keys that operations touched, micro-operations included, once each, in order of first use.
+
+        Where operations were recorded and none had a key, there is one object without one: `[None]`.
+        """
         with self._lock:
-            return list(self._keys.values())
+            return list(self._keys.values()) or [None] * self._keyless
 
     def take_values(self) -> int:
         """A number above which ten million values belong to the caller alone: what makes values unique."""
