@@ -67,6 +67,32 @@ def list_append_history(count: int, *, unknown: float = 0.02, skew: bool = False
     return History(operations)
 
 
+def register_history(count: int, *, keys: int = 2000, seed: int = 7) -> History:
+    """A serial store of registers under 30 clients; half of the writes follow a read of the same key."""
+    random = Random(seed)
+    state: dict[int, int] = {}
+    operations: list[Operation] = []
+    for index in range(count):
+        asked, answered = [], []
+        for _ in range(random.randrange(1, 5)):
+            key = random.randrange(keys)
+            choice = random.random()
+            if choice < 0.7:
+                asked.append(["r", key, None])
+                answered.append(["r", key, state.get(key)])
+            if choice > 0.5:
+                state[key] = len(asked) + 10 * index
+                asked.append(["w", key, state[key]])
+                answered.append(["w", key, state[key]])
+        start = 100 * (index - index % CLIENTS)
+        process = index % CLIENTS
+        end = start + 50 + process
+        operations.append(
+            Operation(index, process, "txn", None, asked, answered, Outcome.OK, start + process, end)
+        )
+    return History(operations)
+
+
 def timed(name: str, history: History, checker: str, rounds: int, **options: object) -> float:
     """The best of several runs in seconds, printed with what was found."""
     best = float("inf")
@@ -92,6 +118,13 @@ def main() -> None:
         del history
         history = list_append_history(count, skew=True)
         timed("list-append, stale reads everywhere", history, "list-append", rounds)
+        history = register_history(count)
+        timed("rw-register, inferred and replayed", history, "rw-register", rounds)
+        for level in ("read-committed", "read-atomic", "causal"):
+            timed(f"registers, {level}", history, level, rounds)
+    history = register_history(300, keys=40)
+    for checker in ("serializable-exact", "snapshot-isolation-exact"):
+        timed(checker, history, checker, 3)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,35 @@ def test_an_anomaly_rules_out_its_model_and_all_above_it(anomaly: str, weakest: 
     assert above <= set(out)
 
 
+# The smallest histories that the guide shows, and the weakest models that they rule out.
+SMALLEST = {
+    "G0": ("x+1 y+1; x+2 y+2; x=1,2 y=2,1", "read-uncommitted"),
+    "G1a": ("! x+1; x=1", "read-committed"),
+    "G1c": ("x+1 y=1; y+1 x=1", "read-committed"),
+    "dirty-update": ("! x+1; x+2; x=1,2", "read-committed"),
+    "incompatible-order": ("x+1; x+2; x=1; x=2", "read-committed"),
+    "cyclic-versions": ("x->2 x:=1; x->1 x:=2", "read-committed"),
+    "lost-update": ("x= x+1; x= x+2", "cursor-stability"),
+    "G-monotonic": ("x+1 y+1; x=1 y=", "monotonic-atomic-view"),
+    "fractured-read": ("x+1 y+1; y= x=1", "read-atomic"),
+    "internal": ("x+1 x=", "read-atomic"),
+    "G-single": ("x= y+2; x+1 y+1; y=1,2", "consistent-view"),
+    "G-nonadjacent": ("x= w=1; x+1 y+1; y=1 z=; z+1 w+1", "snapshot-isolation"),
+    "G2-item": ("x= y+1; y= x+1", "serializable"),
+    "duplicate-elements": ("x+1; x=1,1", "read-uncommitted"),
+    "garbage-read": ("x=7", "read-uncommitted"),
+}
+
+
+@pytest.mark.parametrize("name", SMALLEST)
+def test_the_smallest_history_of_an_anomaly_rules_out_its_model_and_nothing_weaker(name: str) -> None:
+    text, weakest = SMALLEST[name]
+    checker = "rw-register" if ":=" in text else "list-append"
+    details = check(checker, *(line.strip() for line in text.split(";"))).details
+    assert name in details["anomalies"]
+    assert weakest in details["weakest_ruled_out"]
+
+
 def test_write_skew_rules_out_serializable_and_leaves_snapshot_isolation() -> None:
     details = check("list-append", ["x= y+1", " y= x+1"][0], "y= x+1", "y=1 x=1").details
     assert details["weakest_ruled_out"] == ["repeatable-read", "serializable"]

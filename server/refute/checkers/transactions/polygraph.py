@@ -36,7 +36,9 @@ class Polygraph:
         """
         closure = _Closure(self.nodes)
         try:
-            for source, target in self.known:
+            for number, (source, target) in enumerate(self.known):
+                if not number % 64:
+                    check()
                 closure.add(source, target)
         except _ConflictError:
             return None
@@ -76,7 +78,7 @@ class Polygraph:
         while True:
             remaining = []
             for number, (left, right) in enumerate(choices):
-                if not number % 256:
+                if not number % 64:
                     check()
                 if not closure.allows(left):
                     closure.extend(right)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from refute.checkers.transactions.findings import Findings
 from refute.checkers.transactions.register_columns import RegisterColumns
 from refute.checkers.transactions.timeline import FAIL
-from refute.checkers.transactions.words import named, shown
+from refute.checkers.transactions.words import listed, named, shown
+
+_MEMBERS = 10  # of the transactions that updated one version, so many are shown: two prove it
 
 
 def judge_registers(columns: RegisterColumns, findings: Findings, *, gaps: str) -> None:
@@ -64,7 +64,7 @@ def _updates(columns: RegisterColumns, findings: Findings) -> None:
     for seen, members in groups.items():
         writer = columns.writer[seen]
         key = columns.keys[columns.key[seen]]
-        who = [operations[txn] for txn in members]
+        who = [operations[txn] for txn in members[:_MEMBERS]]
         if writer >= 0 and outcome[writer] == FAIL and findings.wants("dirty-update"):
             findings.show(
                 "dirty-update",
@@ -76,13 +76,8 @@ def _updates(columns: RegisterColumns, findings: Findings) -> None:
         if len(members) > 1 and findings.wants("lost-update"):
             findings.show(
                 "lost-update",
-                f"{_listed(map(named, who))} all read {columns.named(seen)} and then wrote {shown(key)}: "
+                f"{listed(who, len(members))} all read {columns.named(seen)} and then wrote {shown(key)}: "
                 "none but the first may.",
                 who,
-                {"key": key},
+                {"key": key, "transactions": len(members)},
             )
-
-
-def _listed(names: Iterable[str]) -> str:
-    names = list(names)
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

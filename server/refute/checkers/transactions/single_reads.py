@@ -9,7 +9,9 @@ from refute.checkers.transactions.findings import Findings
 from refute.checkers.transactions.graph import Column
 from refute.checkers.transactions.timeline import FAIL
 from refute.checkers.transactions.version_order import VersionOrder
-from refute.checkers.transactions.words import named, shown
+from refute.checkers.transactions.words import listed, named, shown
+
+_MEMBERS = 10  # of the transactions that updated one version, so many are shown: two prove it
 
 
 def judge_reads(columns: AppendColumns, order: VersionOrder, findings: Findings, *, gaps: str) -> None:
@@ -177,12 +179,12 @@ def _lost_updates(columns: AppendColumns, order: VersionOrder, findings: Finding
     for (key, _), members in groups.items():
         if not findings.wants("lost-update"):
             continue
-        operations = [columns.operations[columns.read_txn[read]] for read in members]
+        operations = [columns.operations[columns.read_txn[read]] for read in members[:_MEMBERS]]
         name = columns.keys[key]
         findings.show(
             "lost-update",
-            f"{', '.join(map(named, operations[:5]))} all read {shown(name)}="
+            f"{listed(operations, len(members))} all read {shown(name)}="
             f"{shown(columns.read_lists[members[0]])} and then appended to it: none but the first may.",
             operations,
-            {"key": name},
+            {"key": name, "transactions": len(members)},
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from refute.history import Operation
@@ -12,6 +13,12 @@ _WIDTH = 60
 def named(operation: Operation) -> str:
     """A transaction as a person finds it again: `T` and the index of its operation."""
     return f"T{operation.index}"
+
+
+def listed(operations: Sequence[Operation], count: int) -> str:
+    """The names of the first transactions of `count`, and how many more there are."""
+    names = [named(operation) for operation in operations[:5]]
+    return ", ".join(names) + (f" and {count - len(names)} more" if count > len(names) else "")
 
 
 def shown(value: Any) -> str:
