@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,7 @@ def render(template: str, **values: Any) -> str:
 
 @cache
 def environment() -> Environment:
-    """The templates' environment: strict, and with `cell` for text that goes into a table."""
+    """The templates' environment: strict, with filters for table cells, string literals and shells."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     # Markdown and source code are written here, never HTML.
@@ -31,10 +33,18 @@ def environment() -> Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    made.filters["cell"] = cell
+    made.filters |= {"cell": cell, "quoted": quoted, "shell": shlex.quote}
     return made
 
 
 def cell(value: Any) -> str:
     """Text that fits into one cell of a Markdown table: one line, pipes escaped."""
     return re.sub(r"\s+", " ", str(value)).replace("|", "\\|").strip()
+
+
+def quoted(value: Any) -> str:
+    """A string literal that Python, Go, Rust, Java and TypeScript all read alike."""
+    text = str(value)
+    if not text.isprintable():
+        raise ValueError(f"{text!r} cannot be written into a test: it holds control characters")
+    return json.dumps(text, ensure_ascii=False)
