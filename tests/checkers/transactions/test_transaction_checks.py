@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from tiny_transactions import history, transaction
 from refute.checkers import CATALOG, Budget, CheckerError, Result, run_check
 from refute.checkers.transactions.models import MODELS, ruled_out
 from refute.history import Completeness, History, Outcome
+from refute.history.formats.load import load
 
 SAMPLES = Path(__file__).parents[4] / "shared" / "histories"
 CHECKERS = [name for name, entry in CATALOG.items() if entry.function.startswith("transactions.")]
@@ -338,59 +338,23 @@ def test_the_edges_of_the_first_cycle_are_at_hand_for_a_picture() -> None:
 # Recorded samples
 
 
-def _read_json(path: Path) -> History:
-    events = json.loads(path.read_text())
-    operations, opened = [], {}
-    for place, event in enumerate(events):
-        process = event.get("process", 0)
-        if event["type"] == "invoke":
-            opened[process] = (place, event)
-            continue
-        start, asked = opened.pop(process)
-        operations.append(
-            transaction(
-                len(operations), asked["value"], event["value"], Outcome(event["type"]),
-                process=process, start=start, end=place,
-            )
-        )  # fmt: skip
-    operations.sort(key=lambda operation: operation.invoked_ns)
-    return History(operations, clock="index")
-
-
-def _read_sessions(path: Path) -> History:
-    operations: list[Any] = []
-    for session, part in enumerate(path.read_text().split("=====")):
-        for number, block in enumerate(part.split("-----")):
-            micro = [
-                [function, key, int(value)]
-                for function, key, value in (line.split() for line in block.strip().splitlines())
-            ]
-            asked = [[f, k, None if f == "r" else v] for f, k, v in micro]
-            operations.append(
-                transaction(
-                    len(operations), asked, micro, Outcome.OK,
-                    process=session, start=2 * number, end=2 * number + 1,
-                )
-            )  # fmt: skip
-    operations.sort(key=lambda operation: operation.invoked_ns)
-    return History(operations)
-
-
 sampled = pytest.mark.skipif(not SAMPLES.is_dir(), reason="no recorded samples beside the checkout")
 
 
 @sampled
-def test_the_example_of_the_elle_paper_has_a_single_anti_dependency() -> None:
+@pytest.mark.parametrize("twin", ["edn", "json"])
+def test_the_example_of_the_elle_paper_has_a_single_anti_dependency(twin: str) -> None:
     # T3 read 255 with the 8 of T2 and comes before T4 (256), which read 255 without that 8.
-    result = run_check("list-append", _read_json(SAMPLES / "elle-cli" / "paper-example.json"))
+    result = run_check("list-append", load(SAMPLES / "elle-cli" / f"paper-example.{twin}"))
     assert result.valid is False
     assert "G-single" in result.details["anomalies"]
     assert {operation.index for operation in result.anomalies[0].operations} <= {1, 2, 3}
 
 
 @sampled
-def test_a_register_sample_reads_a_value_that_nobody_wrote() -> None:
-    result = run_check("rw-register", _read_json(SAMPLES / "elle-cli" / "rw-register.json"))
+@pytest.mark.parametrize("twin", ["edn", "json"])
+def test_a_register_sample_reads_a_value_that_nobody_wrote(twin: str) -> None:
+    result = run_check("rw-register", load(SAMPLES / "elle-cli" / f"rw-register.{twin}"))
     assert result.valid is False
     assert [anomaly.name for anomaly in result.anomalies] == ["garbage-read"]
 
@@ -398,6 +362,13 @@ def test_a_register_sample_reads_a_value_that_nobody_wrote() -> None:
 def test_reads_of_empty_lists_miss_appends_that_nobody_read() -> None:
     lines = ("@c0-4 d+2 e+5", "@a1-8 b= c= d+0", "@b2-6 c+1 b+4 d=", "@c5-9 b+8", "@b7-10 c+7 d+10")
     result = check("list-append", *lines)
+    assert result.valid is False
+    assert "G2-item" in result.details["anomalies"]
+
+
+@sampled
+def test_the_sample_of_empty_reads_has_two_adjacent_anti_dependencies() -> None:
+    result = run_check("list-append", load(SAMPLES / "elle-cli" / "list-append-gh-30.edn"))
     assert result.valid is False
     assert "G2-item" in result.details["anomalies"]
 
@@ -410,7 +381,7 @@ _SESSIONS = sorted((SAMPLES / "awdit").glob("*/*.txt")) if SAMPLES.is_dir() else
 @pytest.mark.parametrize("path", _SESSIONS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_the_folder_names_the_strongest_level_that_holds(path: Path) -> None:
     strongest = _LEVELS.index(path.parent.name) if path.parent.name != "none" else -1
-    verdicts = [run_check(level, _read_sessions(path)).valid for level in _LEVELS]
+    verdicts = [run_check(level, load(path)).valid for level in _LEVELS]
     assert verdicts == [place <= strongest for place in range(3)]
 
 
