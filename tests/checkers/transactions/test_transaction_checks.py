@@ -403,6 +403,8 @@ WEAK = [
     (("? x:=1 y:=1", "y-> x->1"), (True, False, False)),
     (("?@a0-1 x:=1", "@a2-3 x->", "x->1"), (True, True, True)),
     (("x:=1 x->",), (False, False, False)),
+    (("y:=1 x:=1", "x:=2 z:=2", "y->1 x->1 x->2", "z->2"), (True, False, False)),
+    (("y:=1 x:=1", "x:=2 z:=2", "y->1 x->1 x->2", "z->2 x->2 x->1"), (False, False, False)),
 ]
 
 
