@@ -23,7 +23,9 @@ GOLD = Path(__file__).parents[1] / "tests" / "repository" / "gold"
 
 def main() -> None:
     """Read every list, find its repository, print a line each and the sums."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repositories", type=Path, required=True)
     parser.add_argument("--gold", type=Path, default=GOLD)
     parser.add_argument("--only", default="")
@@ -54,8 +56,8 @@ def main() -> None:
         print(f"{gold.stem:28} {counts}  {at_200.right}/{at_200.found}")
         if asked.missed:
             print(f"    missed @200: {', '.join(at_200.missed) or 'none'}")
-    print(f"{'all claims':28} " + " ".join(f"{100 * found / max(total, 1):>8.0f}%" for found, total, _ in sums.values())
-          + f"  {100 * sums[200][2] / max(sums[200][0], 1):.0f} %")  # fmt: skip
+    recalls = " ".join(f"{100 * found / max(total, 1):>8.0f}%" for found, total, _ in sums.values())
+    print(f"{'all claims':28} {recalls}  {100 * sums[200][2] / max(sums[200][0], 1):.0f} %")
 
 
 if __name__ == "__main__":

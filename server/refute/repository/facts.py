@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from refute.repository.comments import clean_comment, comment_paragraphs, scan_comments
@@ -23,15 +23,15 @@ from refute.repository.file_kinds import (
 from refute.repository.fingerprint import readers_version
 from refute.repository.marks import find_marks
 from refute.repository.messages import Message, messages_in
-from refute.repository.prose import paragraphs
+from refute.repository.prose import Paragraph, paragraphs
 from refute.repository.sentences import Sentence, split_sentences, words_of
 from refute.repository.syntax import Definition, Syntax, read_syntax
 from refute.repository.test_cases import TestCase, tests_in
-from refute.repository.weighing import Weighed, weigh
+from refute.repository.weighing import Weighed, category_of, weigh
 
 LEAST_SCORE = 1.6
 _LONGEST_LINE = 20_000
-_LONGEST_JOIN = 7
+_LONGEST_JOIN = 6
 _LONGEST_TEXT = 700
 _LEANS = re.compile(
     r"(however|otherwise|this|it|if|in th(?:is|at|ese) cases?|therefore|thus|hence|so|but|these|that|note|also|unless|"
@@ -209,22 +209,35 @@ def _statement(
 
 
 def _from_prose(text: str, language: str) -> Iterator[Statement]:
+    held: Paragraph | None = None
     for paragraph in paragraphs(text, language):
-        heading = " > ".join(paragraph.headings)
-        judged = []
-        for sentence in split_sentences(paragraph.lines):
-            shown = sentence.text
-            context = ""
-            if paragraph.kind == "row" and paragraph.lead and paragraph.lead != shown:
-                context = ""
-            elif paragraph.kind == "item" and len(shown) < 90 and paragraph.lead:
-                context = paragraph.lead
-            elif re.match(r"defaults?\b", shown, re.I) and paragraph.headings:
-                context = paragraph.headings[-1]
-            weighed = weigh(f"{context} {shown}" if context else shown)
-            judged.append((sentence, weighed))
+        said = " ".join(line for _, line in paragraph.lines)
+        if held is not None and held.headings == paragraph.headings and paragraph.kind != "row":
+            paragraph = Paragraph(
+                [*held.lines, *paragraph.lines], paragraph.headings, paragraph.kind, paragraph.lead
+            )
+            held = None
+        elif len(said) < 60 and re.match(r"defaults?\b", said, re.I):
+            held = paragraph
+            continue
+        judged = [
+            (sentence, _in_context(sentence.text, paragraph)) for sentence in split_sentences(paragraph.lines)
+        ]
         bonus = {"note": 0.5, "item": 0.1, "row": -0.1}.get(paragraph.kind, 0.0)
-        yield from _joined(judged, "document", bonus=bonus, heading=heading)
+        yield from _joined(judged, "document", bonus=bonus, heading=" > ".join(paragraph.headings))
+
+
+def _in_context(said: str, paragraph: Paragraph) -> Weighed | None:
+    """A short item of a list borrows the words of the line above the list, if it says something itself."""
+    alone = weigh(said)
+    words = len(said.split())
+    if paragraph.kind != "item" or not paragraph.lead or len(said) >= 90 or words < 6:
+        return alone
+    lent = weigh(f"{paragraph.lead} {said}")
+    if lent is None:
+        return alone
+    own = alone.score if alone is not None else LEAST_SCORE
+    return replace(lent, score=min(lent.score, own + 0.8))
 
 
 def _from_block(
@@ -245,52 +258,55 @@ def _joined(
     heading: str = "",
     default: str = "",
 ) -> Iterator[Statement]:
-    """Neighbouring sentences of a paragraph that promise the same, or lean on the one before, are one statement."""
-    group: list[tuple[Sentence, Weighed]] = []
+    """Neighbouring sentences of a paragraph that promise something are one statement, with what they lean on."""
+    group: list[tuple[Sentence, Weighed | None]] = []
     for sentence, weighed in judged:
-        if weighed is None or weighed.score < LEAST_SCORE:
-            if group:
-                yield _grouped(group, channel, bonus, symbol, heading, default)
+        if weighed is not None and weighed.score < LEAST_SCORE:
+            weighed = None
+        full = group and (
+            sentence.end_line - group[0][0].line >= _LONGEST_JOIN
+            or sum(len(row.text) for row, _ in group) + len(sentence.text) >= _LONGEST_TEXT
+        )
+        apart = group and group[-1][1] is None and (weighed is None or not _LEANS.match(sentence.text))
+        if full or apart:
+            yield from _grouped(group, channel, bonus, symbol, heading, default)
             group = []
-            continue
-        if group and not (
-            sentence.end_line - group[0][0].line < _LONGEST_JOIN
-            and sum(len(row.text) for row, _ in group) + len(sentence.text) < _LONGEST_TEXT
-            and (_LEANS.match(sentence.text) or weighed.category == group[-1][1].category)
-        ):
-            yield _grouped(group, channel, bonus, symbol, heading, default)
-            group = []
-        group.append((sentence, weighed))
-    if group:
-        yield _grouped(group, channel, bonus, symbol, heading, default)
+        if group or weighed is not None:
+            group.append((sentence, weighed))
+    yield from _grouped(group, channel, bonus, symbol, heading, default)
 
 
 def _grouped(
-    group: list[tuple[Sentence, Weighed]],
+    group: list[tuple[Sentence, Weighed | None]],
     channel: str,
     bonus: float,
     symbol: str,
     heading: str,
     default: str,
-) -> Statement:
-    _, best = max(group, key=lambda row: row[1].score)
-    others = [row for _, row in group if row is not best]
-    more = tuple(row.category for row in others if row.category != best.category)
-    judged = Weighed(
-        best.score + 0.15 * min(len(others), 3),
-        best.category,
-        tuple(dict.fromkeys((*best.secondary, *more)))[:3],
-        best.promise,
-        best.domain,
-        best.reasons,
+) -> Iterator[Statement]:
+    """One statement of the sentences; what trails without a promise is cut off."""
+    while group and group[-1][1] is None:
+        group.pop()
+    judged = [row for _, row in group if row is not None]
+    if not judged:
+        return
+    best = max(judged, key=lambda row: row.score)
+    top, secondary = category_of(
+        [sum(weights) for weights in zip(*(row.sums for row in judged), strict=True)]
+    )
+    whole = Weighed(
+        best.score + 0.12 * min(len(judged) - 1, 3), top, secondary, best.promise, best.domain, best.reasons
     )
     text = " ".join(sentence.text for sentence, _ in group)
-    line, end = group[0][0].line, group[-1][0].end_line
-    return _statement(
-        text, line, end, channel, judged, bonus=bonus, symbol=symbol, heading=heading, default=default
-    )
+    yield _statement(
+        text, group[0][0].line, group[-1][0].end_line, channel, whole,
+        bonus=bonus, symbol=symbol, heading=heading, default=default,
+    )  # fmt: skip
 
 
+_LICENCE = re.compile(
+    r"licen[cs]ed? (?:under|to the)|all rights reserved|redistribution and use|SPDX-License", re.I
+)
 _SETTING = re.compile(r"^\s*[#;]?\s*[\"']?([A-Za-z][\w.-]{2,60})[\"']?\s*(?:[:=]\s*|\s)(\S.{0,80})$")
 _DECLARED = re.compile(
     r"\b(?:message|service|rpc|enum|struct|interface|table|CREATE TABLE)\s+(\w+)|(\w+)\s*=\s*\d+\s*[;\[]|^\s*([a-z]\w*)\s*\(|-spec\s+(\w+)|^\s*(?:local\s+)?function\s+([\w.:]+)|\(defn-?\s+([\w-]+)"

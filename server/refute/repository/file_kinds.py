@@ -74,14 +74,14 @@ _NEWS = re.compile(
     r"(^|/)(change-?logs?|release[-_]?notes?|releases?|whatsnew|changelogs?|news|history)/|"
     r"(^|/)(releasenotes|changes|history)[^/]*\.(md|rst|txt|html)$", re.I)  # fmt: skip
 _LICENCE = re.compile(
-    r"(^|/)(licen[cs]e|copying|copyright|notice|authors|contributors|maintainers|code[-_]of[-_]conduct|"
+    r"(^|/)([^/]*licen[cs]e|copying|copyright|notice|authors|contributors|maintainers|code[-_]of[-_]conduct|"
     r"contributing|security|owners|governance|adopters|credits|thanks|patents|dco|cla)[^/]*$|"
     r"(^|/)licen[cs]es?/", re.I)  # fmt: skip
 _EXAMPLE = re.compile(
     r"(^|/)(examples?|samples?|demos?|tutorials?|quickstart|getting[-_]started|playground|snippets|myapp|"
     r"cookbook|blog|community|talks|meetings?)(/|[^/]*$)", re.I)  # fmt: skip
 _TOOLING = re.compile(
-    r"(^|/)(tools?|scripts?|hack|ci|benchmarks?|bench|perf|contrib|utils?|dev|build|cmake|packaging|deploy|"
+    r"(^|/)(tools?|scripts?|hack|ci|benchmarks?|bench|perf|([\w-]*-)?contrib|utils?|dev|build|cmake|packaging|deploy|"
     r"docker|helm|charts?|site|website|assets|static|web|ui|dashboard|misc|\.github|"
     r"\.devcontainer|localtests|jmh|logos?|images?)/", re.I)  # fmt: skip
 _CI = re.compile(

@@ -26,7 +26,7 @@ _WORDS: dict[str, dict[float, str]] = {
     "safety": {
         3: "linearizab* linearisab* consisten* inconsisten* split-brain splitbrain invariant* fencing fenced diverge* "
            "corrupt* conflict* byzantine equivocat* finaliz* finality unsafe agreement consensus",
-        2: "quorum* majority stale* staleness term terms epoch epochs leader leaders leadership commit commits committed committing "
+        2: "drift deterministic quorum* majority stale* staleness term terms epoch epochs leader leaders leadership commit commits committed committing "
            "uncommitted overwrit* checksum* checksums crc integrity safe safety safely tamper* "
            "vote votes voted voter exclusive mutual lock locks lease leases primary master safely lost-update",
         1: "replica replicas replicat* state log logs index match mismatch violat* wrong diverging primaries read reads index valid",
@@ -36,13 +36,13 @@ _WORDS: dict[str, dict[float, str]] = {
            "progress election elections elect elected re-election availability reconnect* step-down",
         2: "timeout timeouts heartbeat* retry retries retried retrying recover recovers recovered recovery block blocks blocked "
            "blocking eventually partition partitions partitioned unreachable disconnect* keepalive backoff "
-           "resum* alive available dead wait waits waiting forever indefinitely candidate lost campaign* expire expires expired "
+           " alive available dead wait waits waiting forever indefinitely candidate  campaign* expire expires expired "
            "expiration ttl reap* orphan* stalled prevote unresponsive rejoin* disrupt* promot*",
         1: "follower followers down fail fails failed failure failures crash crashed detect* interval periodic* poll",
     },
     "durability": {
         3: "durab* fsync* fdatasync persist* wal aof rdb journal* write-ahead crash-safe stable-storage nondurable",
-        2: "disk disks flush* sync synced snapshot snapshots snapshotted storage crash crashes crashed power reboot* lost lose loses losing loss "
+        2: "orphan orphans orphaned evict evicted eviction pruned prune retain retained retention disk disks flush* sync synced snapshot snapshots snapshotted storage crash crashes crashed power reboot* lost lose loses losing loss "
            "survive survives surviv* restor* recover* backup* written unsynced compact* truncat* on-disk",
         1: "write writes restart restarts restarted saved save saves file files store stored stores page restarts replay*",
     },
@@ -54,23 +54,23 @@ _WORDS: dict[str, dict[float, str]] = {
         1: "mb kb ms milliseconds seconds second minutes number large small concurrency concurrently queue cache threads",
     },
     "operational": {
-        3: "upgrade* downgrade* rollback rolling backward backwards compatib* incompatib* deprecat* migrat* version versions "
+        3: "upgrade* downgrade* rollback rolling   compatib* incompatib* deprecat* migrat* version versions "
            "graceful* shutdown alert* monitor*",
-        2: "restart restarts configur* config option options setting settings flag flags operator operators default "
-           "defaults disabled enabled enable disable metric metrics log logged warn* deploy* backup backups maintenance health "
-           "administrator* admin manual* environment startup start boot supported support drain* reload* signal sigterm cron*",
-        1: "parameter parameters run running production require requires required recommended file process port clock clocks",
+        2: "restart restarts configur* config   setting settings flag flags operator operators  "
+           " disabled   disable metric metrics log logged warn* deploy* backup backups maintenance health "
+           "administrator* admin  environment startup   supported support drain* reload*  sigterm cron*",
+        1: "default defaults enabled enable option options start boot signal manual manually parameter parameters run running production require requires required recommended file process port clock clocks",
     },
     "idempotency": {
         3: "idempoten* exactly-once at-least-once at-most-once dedup* de-dup* deduplicat* redeliver* redelivery "
            "duplicate duplicates duplicated duplication unique uniqueness uniquely",
-        2: "retry retries retried ack acks acked acknowledge* acknowledgement* acknowledgment* nack requeue* re-queue* "
+        2: "conflict conflicts retry retries retried ack acks acked acknowledge* acknowledgement* acknowledgment* nack requeue* re-queue* "
            "once twice again redundant deliver* delivery delivered re-execute* reexecut* visibility "
-           "replayed resend* resent re-propose* lost",
+           "replayed resend* resent re-propose* ",
         1: "job jobs task tasks message messages nonce attempt attempts",
     },
     "isolation": {
-        3: "isolation serializab* transaction transactions transactional atomic atomically atomicity read-committed "
+        3: "transactionality all-or-none isolation serializab* transaction transactions transactional atomic atomically atomicity read-committed "
            "mvcc non-repeatable phantom dirty all-or-nothing rollback multi serialized interleav*",
         2: "concurrent concurrently visible visibility abort aborts aborted snapshot-isolation commit commits rolled "
            "committed uncommitted lock locks watch exec cas compare-and-swap race races",
@@ -80,15 +80,15 @@ _WORDS: dict[str, dict[float, str]] = {
         3: "order ordered ordering orders reorder* re-order* out-of-order fifo lifo monoton* causal* happens-before sequence sequential* sequenced",
         2: "before after precede* earlier later previous timestamp timestamps increasing decreas* consecutive contiguous gap gaps "
            "older newer first last revision revisions in-order offset offsets lamport",
-        1: "next then index subsequent same",
+        1: "next then subsequent",
     },
     "membership": {
         3: "member members membership learner learners joint voter voters non-voter nonvoter reconfigur* joining bootstrap* "
-           "non-voting nonvoting witness confchange",
-        2: "join joins leave leaves leaving peer peers add added adding remove removed removing removal node nodes cluster clusters server servers "
+           "non-voting nonvoting witness confchange conf-change",
+        2: "join joins   leaving peer peers        node nodes cluster clusters   "
            "observer observers replacement demot* promote promotes promoted gossip discovery seed rebalanc* reassign* "
-           "configuration configurations id ids slot slots shard shards topology",
-        1: "new change changes replica replicas broker brokers",
+           "configuration configurations   slot slots shard shards topology",
+        1: "remove removed removing removal server servers leave leaves ids new change changes replica replicas broker brokers",
     },
     "boundary": {
         3: "tenant tenants multi-tenan* tls authenticat* authoriz* unauthoriz* unauthenticat* permission* acl acls "
@@ -107,32 +107,32 @@ _WORDS: dict[str, dict[float, str]] = {
 
 # How strongly a sentence promises, requires or denies: each pattern counts once.
 GUARANTEES: tuple[tuple[str, float, str], ...] = (
-    ("must", 1.6, r"\b(must(?! have been)|shall|MUST)\b"),
-    ("never", 2.0, r"\b(never|at no time|under no circumstances?|in no case)\b"),
-    ("guarantee", 2.4, r"\b(guarante\w+|promis\w+|invariants?|assur\w+|provabl\w+)\b"),
-    ("ensure", 1.4, r"\b(ensur\w+|make sure|makes sure|so that|prevent\w*|protect\w*|avoids?|avoiding|preserv\w+)\b"),
-    ("always", 1.5, r"\b(always|every time|at all times|any time|exactly|all-or-nothing)\b"),
+    ("must", 1.9, r"\b(must(?! have been)|shall|MUST)\b"),
+    ("never", 2.6, r"\b(never|at no time|under no circumstances?|in no case)\b"),
+    ("guarantee", 2.9, r"\b(guarante\w+|promis\w+|invariants?|assur\w+|provabl\w+)\b"),
+    ("ensure", 1.0, r"\b(ensur\w+|make sure|makes sure|so that|prevent\w*|protect\w*|avoids?|avoiding|preserv\w+)\b"),
+    ("always", 1.1, r"\b(always|every time|at all times|any time|exactly|all-or-nothing)\b"),
     ("only", 1.1, r"\bonly (?:if|when|after|once|until|the|one|a|be|by|from|on|in|for|committed|\w+ed)\b|\bonly \w+"),
     ("cannot", 1.5, r"\b(cannot|can ?not|can't|may not|must not|mustn't|won't|will not|should not|shouldn't|"
                     r"not allowed|not permitted|not safe|unsafe|isn't safe|impossible|no longer|does not|do not|"
                     r"doesn't|don't|is not|are not|isn't|aren't|not be|without|no guarantee|prohibit\w*|disallow\w*|forbid\w*)\b"),
     ("bound", 1.4, r"\b(at most|at least|no more than|no less than|no fewer|up to|minimum of|maximum of|exceed\w*|"
                    r"bounded|within|upper bound|lower bound|larger than|smaller than|greater than|less than|limited to|limit)\b"),
-    ("loss", 1.9, r"\b((?:be|is|are|get|gets|was|were|been) (?:silently )?(?:lost|dropped|discarded|overwritten|corrupted|duplicated|"
+    ("loss", 2.1, r"\b((?:be|is|are|get|gets|was|were|been) (?:silently )?(?:lost|dropped|discarded|overwritten|corrupted|duplicated|"
                   r"reordered|redelivered|re-delivered|truncated|evicted|deleted|ignored|rejected|refused|retried|requeued|rolled back|"
                   r"killed|skipped)|data loss|los(?:e|es|ing|t)|stale|split[- ]brain|corrupt\w*|inconsisten\w+|diverge\w*|"
                   r"duplicates?|twice|out of order|race condition|deadlock\w*|double|partial(?:ly)?)\b"),
     ("unless", 1.8, r"\b(unless|except (?:if|when|for|that)|as long as|provided (?:that)?|so long as|regardless|even (?:if|when|though|in)|"
                     r"in the (?:event|case|face|presence) of|in case|assum\w+|otherwise)\b"),
-    ("until", 0.9, r"\b(until|before|after|once|if|when|while|whenever|during)\b"),
-    ("default", 1.3, r"\b(by default|defaults?(?: to| is|:)|default value|the default|disabled|opt-in|turned off|turned on)\b"),
-    ("should", 0.7, r"\b(should|needs? to|have to|has to|requir\w+|recommend\w*|expected to|responsib\w+|caller|up to the)\b"),
+    ("until", 1.05, r"\b(until|before|after|once|if|when|while|whenever|during)\b"),
+    ("default", 1.7, r"\b(by default|defaults?(?: to| is|:)|default value|the default|disabled|opt-in|turned off|turned on)\b"),
+    ("should", 0.4, r"\b(should|needs? to|have to|has to|requir\w+|recommend\w*|expected to|responsib\w+|caller|up to the)\b"),
     ("can fail", 1.0, r"\b((?:may|might|can|could) (?:be|not|still|cause|lead|result|lose|happen|fail|return|block|hang|temporarily|also|end|become)\b)"),
     ("acts", 1.0, r"\b(rejects?|refuses?|steps? down|fails?|panics?|aborts?|discards?|drops?|ignores?|expires?|redelivers?|retries|"
                   r"rolls? back|blocks?|waits?|stops?|terminates?|shuts? down|survives?|tolerates?|recovers?|restores?|detects?|"
                   r"acknowledges?|confirms?|persists?|flushes|commits?|releases?|acquires?|revokes?|evicts?|reverts?|reconnects?|"
                   r"promotes?|elects?|times? out|requeues?|throttles?|limits?|enforces?|provides?|supports?|allows?|works?)\b"),
-    ("warning", 1.2, r"\b(warning|caution|danger\w*|important|beware|caveat|note that|careful|NOTE)\b"),
+    ("warning", 1.4, r"\b(warning|caution|danger\w*|important|beware|caveat|note that|careful|NOTE)\b"),
     ("comparison", 1.2, r"(?<![-<>=])(<=|>=|==|≤|≥|!=)(?![<>=])"),
 )  # fmt: skip
 

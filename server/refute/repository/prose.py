@@ -20,6 +20,7 @@ _CODE_DIRECTIVE = re.compile(
 _DIRECTIVE = re.compile(r"^\s*\.\.\s+([\w-]+)::\s*(.*)$")
 _FIELD_LINE = re.compile(r"^\s*:[\w\s-]+:")
 _MAN_HEADING = re.compile(r"^\.S[HS]\s+\"?(.*?)\"?\s*$")
+_TEMPLATE = re.compile(r"<(?!!--)|import \w.* from ")
 _TAGS = re.compile(r"<[^>]{1,200}>")
 
 
@@ -72,6 +73,16 @@ class _Reader:
                 continue
             if in_comment:
                 in_comment = "-->" not in line
+                continue
+            if (
+                self.language == "markdown"
+                and _TEMPLATE.match(stripped)
+                and not _TAGS.sub("", stripped).strip("{%} ")
+            ):
+                self.close(keep_lead=True)
+                continue
+            if self.language == "markdown" and stripped.startswith("{%"):
+                self.close(keep_lead=True)
                 continue
             if stripped.startswith("<!--"):
                 in_comment = "-->" not in line

@@ -41,10 +41,10 @@ CHANNEL_WORTH = {
 }
 # The most of any prefix that one channel may fill, so that test names do not drown documents.
 CHANNEL_SHARE = {
-    "document": 0.5,
-    "doc-comment": 0.45,
+    "document": 0.65,
+    "doc-comment": 0.5,
     "code-comment": 0.35,
-    "setting": 0.35,
+    "setting": 0.45,
     "error": 0.1,
     "assertion": 0.08,
     "test-name": 0.06,
@@ -54,6 +54,10 @@ _ASIDE = re.compile(
     r"(^|/)(cli|cmd|ctl|client|clients|ui|console|web|metrics?|logging|stats|compat|legacy|internal/testutil|mocks?|grammar|parser|admin-ui|reports?|proposals?|kips?|adr|faq)(/|$|\.)",
     re.I,
 )
+_TELLING = re.compile(
+    r"guarante|consisten|reliab|durab|persist|order|semantic|fail|deliver|ack|safe|isolation|atomic|lock|timeout|retr|"
+    r"recover|replicat|lease|transaction|unique|idempot|duplicat|stall|shutdown|limit|election|quorum|session|watch|"
+    r"visibility|crash|loss|conflict|commit|member|snapshot|sync|expir", re.I)  # fmt: skip
 _ROOT = re.compile(r"^[^/]+$")
 
 
@@ -83,14 +87,15 @@ def candidates(files: Iterable[tuple[SourceFile, FileFacts]]) -> list[Candidate]
             channel = CHANNEL_WORTH.get(row.channel, 0.0)
             if row.channel == "test-name":
                 channel += 1.2
-            found.append(Candidate(file.path, file.blob, row, row.score + place + channel))
+            heading = 0.4 if _TELLING.search(row.heading.rsplit(" > ", 1)[-1] or row.symbol) else 0.0
+            found.append(Candidate(file.path, file.blob, row, row.score + place + channel + heading))
     found.sort(key=lambda row: (-row.worth, row.path, row.statement.line))
     return found
 
 
 def path_worth(path: str) -> float:
     """How much the path alone says that this is the heart of the product."""
-    worth = -0.12 * max(0, path.count("/") - 3)
+    worth = 0.0
     topics = {
         at
         for word in words_of(
@@ -132,7 +137,7 @@ def ranked(clusters: Sequence[Sequence[Candidate]], limit: int) -> list[Sequence
         worth, at = heapq.heappop(heap)
         head = clusters[at][0]
         section = (head.path, head.statement.symbol or head.statement.heading)
-        now = _best(clusters[at]) - 0.35 * math.log1p(of_file[head.path]) - 0.25 * of_section[section]
+        now = _best(clusters[at]) - 0.05 * math.log1p(of_file[head.path]) - 0.06 * of_section[section]
         if heap and now < -heap[0][0] - 1e-9 and now < -worth - 1e-9:
             heapq.heappush(heap, (-now, at))
             continue

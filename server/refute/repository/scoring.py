@@ -15,7 +15,7 @@ SLACK_LINES = 2
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Of `total` listed claims, `found` stand in the first `cut` rows, `right` of those in the right category."""
+    """Of `total` listed claims, `found` are in the first `cut` rows, `right` of those in the right category."""
 
     cut: int
     total: int
@@ -45,7 +45,10 @@ def score(listed: Sequence[Row], rows: Sequence[Row], texts: Mapping[str, str], 
             missed.append(str(claim["id"]))
             continue
         found += 1
-        wanted = {claim.get("category", claim.get("kind")), *claim.get("also_category", claim.get("also", ()))}
+        wanted = {
+            claim.get("category", claim.get("kind")),
+            *claim.get("also_category", claim.get("also", ())),
+        }
         right += any(row.get("category") in wanted for row in matched)
     return Score(cut, len(listed), found, right, tuple(missed))
 
@@ -56,7 +59,10 @@ def is_found(claim: Row, row: Row, texts: Mapping[str, str]) -> bool:
         wanted_path = str(claim["path"]).rstrip("/")
         return row["path"] == wanted_path or str(row["path"]).startswith(wanted_path + "/")
     first, last = claim["line"], claim.get("end_line") or claim["line"]
-    places = [(place["path"], place["line"], place.get("end_line") or place["line"]) for place in (row, *row["also_at"])]
+    places = [
+        (place["path"], place["line"], place.get("end_line") or place["line"])
+        for place in (row, *row["also_at"])
+    ]
     if any(
         path == claim["path"] and start - SLACK_LINES <= last and end + SLACK_LINES >= first
         for path, start, end in places

@@ -133,7 +133,7 @@ def read_syntax(data: bytes, language: str) -> Syntax:
     full = _qualified(definitions)
     spans = [_span(node) for node in found.get("comment", ())]
     docs = [_span(node) for node in found.get("doc", ())]
-    blocks = [*_merged(sorted(spans), data), *((first, last, True) for first, last in docs)]
+    blocks = [*_merged(sorted(spans), data, language), *((first, last, True) for first, last in docs)]
     starts = [row.line for row in full]
     bound = []
     for first, last, is_doc_string in sorted(set(blocks)):
@@ -147,16 +147,20 @@ def _span(node: Any) -> tuple[int, int]:
     return first, last - 1 if node.end_point[1] == 0 and last > first else last
 
 
-def _merged(spans: list[tuple[int, int]], data: bytes) -> list[tuple[int, int, bool]]:
+def _merged(spans: list[tuple[int, int]], data: bytes, language: str) -> list[tuple[int, int, bool]]:
     """Line comments on adjoining lines are one comment, if nothing but the comment stands on the later line."""
     lines = data.split(b"\n")
+    marks = (
+        (b"#",)
+        if language in ("python", "ruby", "elixir")
+        else (b"#", b"//", b"/*")
+        if language == "php"
+        else (b"//", b"/*")
+    )
     merged: list[list[int]] = []
     for first, last in spans:
-        alone = (
-            lines[first - 1].lstrip()[:2] in (b"//", b"/*", b"# ", b"#", b"--", b"##")
-            or lines[first - 1].lstrip()[:1] == b"#"
-        )
-        if merged and first == merged[-1][1] + 1 and alone and merged[-1][2]:
+        alone = lines[first - 1].lstrip().startswith(marks)
+        if merged and first == merged[-1][1] + 1 and alone:
             merged[-1][1] = last
         elif not merged or first > merged[-1][1]:
             merged.append([first, last, int(alone)])

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,7 +20,7 @@ _TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:['’-][A-Za-z]+)*")
 _COMPOUNDS = re.compile(
     r"\b(exactly|at least|at most)[ -](once)\b|\b(split)[ -](brain)|\b(out)[ -]of[ -](order)|\b(step)(?:s|ped|ping)?[ -](down)|"
     r"\b(write)[ -](ahead)|\b(round)[ -](robin)|\b(back)[ -](pressure)|\b(in)[ -](flight)|\b(rate)[ -](limit)\w*|"
-    r"\b(compare)[ -]and[ -](swap|set)", re.I)  # fmt: skip
+    r"\b(conf)(?:ig|iguration)?[ -]?(change)|\b(acknowledged)[ -](writes?)|\b(compare)[ -]and[ -](swap|set)", re.I)  # fmt: skip
 _NUMBER = re.compile(
     r"(?<![\w.])(\d+(?:[._,]\d+)*)\s*(ms|milliseconds?|µs|us|microseconds?|ns|s|secs?|seconds?|m|min|minutes?|h|hours?|days?|"
     r"%|percent|[kmgt]i?b|bytes?|[KMGT]i?B|times|retries|attempts|nodes?|members?|replicas?|ops/s|req/s|qps|entries|messages|connections)(?![\w])")  # fmt: skip
@@ -76,6 +77,7 @@ class Weighed:
     promise: float
     domain: float
     reasons: tuple[str, ...]
+    sums: tuple[float, ...] = ()
 
 
 def weigh(text: str) -> Weighed | None:
@@ -111,13 +113,13 @@ def weigh(text: str) -> Weighed | None:
     reasons = [name for name, _ in found]
     number = _NUMBER.search(text)
     if number:
-        promise += 0.9
+        promise += 0.6
         reasons.append("threshold")
     if promise <= 0:
         return None
     words = len(tokens)
     density = domain / math.sqrt(max(words, 8))
-    score = math.log1p(promise) * 1.5 + math.log1p(domain) * 1.4 + min(density, 3.0) * 0.5
+    score = math.log1p(promise) * 1.5 + math.log1p(domain) * 1.5 + min(density, 3.0) * 0.15
     score -= 0.28 * min(mechanics, 6) + (0.8 if mechanics > words * 0.3 else 0.0)
     if _CHATTER.search(text):
         score -= 1.3
@@ -131,8 +133,11 @@ def weigh(text: str) -> Weighed | None:
         score -= 0.7
     elif words > 60:
         score -= 0.5
-    top, secondary = _category(sums, found)
-    return Weighed(round(score, 3), top, secondary, round(promise, 2), round(domain, 2), tuple(reasons))
+    adjusted = _adjusted(sums, {name for name, _ in found})
+    top, secondary = category_of(adjusted)
+    return Weighed(
+        round(score, 3), top, secondary, round(promise, 2), round(domain, 2), tuple(reasons), adjusted
+    )
 
 
 def _parts(word: str) -> tuple[str, ...]:
@@ -142,17 +147,21 @@ def _parts(word: str) -> tuple[str, ...]:
     return pieces(word)
 
 
-def _category(sums: list[float], found: list[tuple[str, float]]) -> tuple[int, tuple[int, ...]]:
-    """The category of greatest weight; ties go to the earlier one in CATEGORIES."""
-    kinds = {name for name, _ in found}
-    adjusted = list(sums)
-    adjusted[0] *= 1.15
+_LEANING = {"safety": 1.1, "operational": 0.7, "membership": 0.9, "isolation": 0.9}
+
+
+def _adjusted(sums: list[float], kinds: set[str]) -> tuple[float, ...]:
+    """The weight of each category, after what the words cannot say alone."""
+    adjusted = [weight * _LEANING.get(CATEGORIES[at], 1.0) for at, weight in enumerate(sums)]
     if "loss" in kinds and adjusted[2] > 0:
-        adjusted[2] += 1.0
-    if "bound" in kinds:
+        adjusted[2] += 2.5
+    if "bound" in kinds and adjusted[3] > 0:
         adjusted[3] += 1.5
-    if "default" in kinds:
-        adjusted[4] += 1.0
+    return tuple(round(weight, 2) for weight in adjusted)
+
+
+def category_of(adjusted: Sequence[float]) -> tuple[int, tuple[int, ...]]:
+    """The category of greatest weight, and at most two more that weigh nearly as much."""
     order = sorted(range(len(adjusted)), key=lambda at: -adjusted[at])
     best = adjusted[order[0]]
     return order[0], tuple(at for at in order[1:3] if adjusted[at] >= max(0.6 * best, 2.0))
