@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from refute.repository.claims import extract_claims
 from refute.repository.mirror import open_repository
 from refute.repository.models import ClaimSet
+from tests.repository.repositories import commit_files
 
 README = """# Queue
 
@@ -48,20 +48,6 @@ func TestConsumerAcknowledgesRedeliveredMessageAfterRestart(t *testing.T) {
 \tif got != want { t.Fatal("redelivered") }
 }
 """
-
-
-def commit_files(folder: Path, files: dict[str, str | bytes]) -> Path:
-    """A repository at `folder` with one commit of these files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        place = folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(text.encode() if isinstance(text, str) else text)
-    run = ["git", "-C", str(folder), "-c", "user.name=t", "-c", "user.email=t@example.org"]
-    subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    subprocess.run([*run, "add", "-A"], check=True)
-    subprocess.run([*run, "commit", "-q", "--allow-empty", "-m", "all"], check=True)
-    return folder
 
 
 @pytest.fixture

@@ -1,18 +1,275 @@
-"""Finds places where a repository contradicts itself."""
+"""Finds places where a repository contradicts itself, or promises what a default switches off.
 
+Five mechanisms, none of which knows a product: the same list in another order where one place says that the
+order matters; near-duplicates whose numbers differ; near-duplicates of which one denies; "one at a time"
+against "several at once" about the same thing; and a protection that a document advertises while the code
+turns an unset limit into none.
+"""
+
+# ruff: noqa: E501  (patterns)
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
+from refute.repository.file_kinds import role_of
+from refute.repository.lexicon import categories_of_word
 from refute.repository.mirror import RepositorySnapshot
-from refute.repository.models import Contradiction
+from refute.repository.models import Contradiction, Place
 from refute.repository.ranking import Candidate
+from refute.repository.sentences import pieces, stem, stems_of, words_of
 from refute.repository.survey import Survey
+
+_MOST = 12
+_LIST = re.compile(r"\b([A-Z]\w+), (?:the )?([A-Z]\w+),? (?:and|then) (?:the )?([A-Z]\w+)\b")
+_ORDER = re.compile(r"\b(in (?:this |that |the following )?order|first\b.*\bthen|before|after)\b", re.I)
+_NEGATION = re.compile(
+    r"\b(not|never|no|cannot|can't|won't|doesn't|don't|isn't|aren't|without|neither|nor)\b", re.I
+)
+_QUANTITY = re.compile(
+    r"(?<![\w.-])(\d+(?:\.\d+)?)\s?(ms|milliseconds?|s|secs?|seconds?|minutes?|hours?|days?|[kmg]i?b|bytes?|times|retries)\b", re.I)  # fmt: skip
+_ONE = re.compile(r"\bone (?:\w+ )?at a time\b|\bonly one (?:\w+ ){1,3}(?:at (?:a|any) time|may|can)\b", re.I)
+_MANY = re.compile(r"\b(multiple|several|arbitrary|more than one|any number of|simultaneous\w*)\b", re.I)
+_PROTECTS = re.compile(r"\b(protect\w*|prevent\w*|guard\w*|safeguard\w*|limit\w*|bound(?:ed|s)?)\b", re.I)
+_UNSET = re.compile(r"\bif\s*\(?\s*(?:\w+(?:\.|->))?(\w+)\s*(?:==|<=|===)\s*(?:0|nil|null|None)\b")
+_NO_LIMIT = re.compile(
+    r"\b(\w+)\s*=\s*[\w.:]*(?:no_?limit|unlimited|no_?max|math\.Max\w+|MAX_VALUE|u64::MAX|usize::MAX|Infinity|SIZE_MAX|UINT64_MAX)\b", re.I)  # fmt: skip
 
 
 def find_contradictions(
     snapshot: RepositorySnapshot, surveyed: Survey, rows: Sequence[Candidate]
 ) -> Iterator[Contradiction]:
-    """The contradictions, the surest first."""
-    del snapshot, surveyed, rows
-    yield from ()
+    """The contradictions, the surest first, at most twelve; near-linear in the number of statements."""
+    said = [row for row in rows if _counts(row)][:5000]
+    index = _Index(said)
+    found = [
+        *_order_differs(said, index),
+        *_one_against_many(said, index),
+        *_duplicates_that_differ(said, index),
+        *_protection_that_is_off(snapshot, surveyed, said, index),
+    ]
+    found.sort(key=lambda row: (-row.confidence, str(row.a), str(row.b)))
+    yield from found[:_MOST]
+
+
+def _counts(row: Candidate) -> bool:
+    return role_of(row.path) in ("entry", "document", "reference", "code", "interface", "settings") and (
+        row.statement.channel in ("document", "doc-comment", "code-comment", "setting")
+    )
+
+
+class _Index:
+    """The words of each statement, how rare they are, and which statements hold them."""
+
+    def __init__(self, rows: Sequence[Candidate]) -> None:
+        self.stems = [stems_of(row.statement.text) for row in rows]
+        self.by_stem: dict[str, list[int]] = defaultdict(list)
+        for at, stems in enumerate(self.stems):
+            for word in stems:
+                self.by_stem[word].append(at)
+        total = max(len(rows), 1)
+        self.weight = {word: math.log(1 + total / len(held)) for word, held in self.by_stem.items()}
+
+    def near(self, at: int, *, most: int = 30, rarest: int = 8) -> list[int]:
+        """Statements that share the rarest words with this one, the closest first."""
+        words = sorted(self.stems[at], key=lambda word: (-self.weight[word], word))[:rarest]
+        shared: Counter[int] = Counter()
+        for word in words:
+            if len(self.by_stem[word]) <= 400:
+                shared.update(self.by_stem[word])
+        return [other for other, _ in shared.most_common(most) if other != at]
+
+    def shared_weight(self, a: frozenset[str], b: frozenset[str]) -> float:
+        """How much the common words weigh."""
+        return sum(self.weight.get(word, 1.0) for word in a & b)
+
+    def alike(self, a: frozenset[str], b: frozenset[str]) -> float:
+        """Weighted Jaccard similarity."""
+        either = sum(self.weight.get(word, 1.0) for word in a | b)
+        return self.shared_weight(a, b) / either if either else 0.0
+
+
+def _made(kind: str, a: Candidate, b: Candidate, note: str, confidence: float) -> Contradiction:
+    return Contradiction(
+        kind=kind,
+        note=note,
+        a=_place(a),
+        a_quote=a.statement.text[:300],
+        b=_place(b),
+        b_quote=b.statement.text[:300],
+        confidence=round(confidence, 2),
+    )
+
+
+def _place(row: Candidate) -> Place:
+    return Place(path=row.path, line=row.statement.line, end_line=row.statement.end_line)
+
+
+def _order_differs(rows: Sequence[Candidate], index: _Index) -> Iterator[Contradiction]:
+    lists: dict[frozenset[str], list[tuple[tuple[str, ...], int]]] = defaultdict(list)
+    for at, row in enumerate(rows):
+        for found in _LIST.finditer(row.statement.text):
+            names = tuple(name.lower() for name in found.groups())
+            if len(set(names)) == 3:
+                lists[frozenset(names)].append((names, at))
+    for held in lists.values():
+        done: set[tuple[str, str]] = set()
+        for names, at in held:
+            for other_names, other in held:
+                a, b = rows[at], rows[other]
+                if names == other_names or a.path == b.path or (a.path, b.path) in done:
+                    continue
+                ordered = _ORDER.search(a.statement.text) and not _ORDER.search(b.statement.text)
+                alike = index.alike(index.stems[at], index.stems[other])
+                if ordered and alike >= 0.35:
+                    done.update({(a.path, b.path), (b.path, a.path)})
+                    note = f"One says that the order matters ({', '.join(names)}); the other lists {', '.join(other_names)}."
+                    yield _made("order differs", a, b, note, 0.6 + 0.4 * alike)
+
+
+def _one_against_many(rows: Sequence[Candidate], index: _Index) -> Iterator[Contradiction]:
+    plain = frozenset(
+        map(stem, ("one", "time", "multiple", "several", "arbitrary", "only", "single", "many"))
+    )
+    for at, row in enumerate(rows):
+        found = _ONE.search(row.statement.text)
+        if not found or _MANY.search(row.statement.text):
+            continue
+        topic = _clause_around(row.statement.text, found.start(), found.end())
+        best: tuple[float, int] | None = None
+        for other in index.near(at, most=200, rarest=20):
+            many = _MANY.search(rows[other].statement.text)
+            if not many or rows[other].path == row.path:
+                continue
+            about = _clause_around(rows[other].statement.text, many.start(), many.end())
+            common = (topic & about) - plain
+            strong = any(weight >= 3 for word in common for _, weight in categories_of_word(word))
+            if len(common) >= 2 and strong:
+                weight = index.shared_weight(common, common)
+                share = weight / max(sum(index.weight.get(word, 1.0) for word in topic - plain), 1.0)
+                if share >= 0.25 and (best is None or share > best[0]):
+                    best = (share, other)
+        if best is not None:
+            note = f"One place says {found.group()!r}, the other allows several."
+            yield _made("one against many", row, rows[best[1]], note, 0.4 + 0.3 * best[0])
+
+
+def _clause_around(text: str, start: int, end: int) -> frozenset[str]:
+    """The words of the clause that the match stands in."""
+    before = re.split(r"[.;:,()]| but | and ", text[:start])[-1]
+    after = re.split(r"[.;:,()]| but ", text[end:])[0]
+    return stems_of(f"{before} {text[start:end]} {after}")
+
+
+def _duplicates_that_differ(rows: Sequence[Candidate], index: _Index) -> Iterator[Contradiction]:
+    """Near-duplicates in different files with another number for the same unit, or one of which denies."""
+    for at, row in enumerate(rows):
+        mine = index.stems[at]
+        if len(mine) < 6:
+            continue
+        for other in index.near(at, most=8):
+            theirs = rows[other]
+            if other < at or theirs.path == row.path:
+                continue
+            words = {word for word in mine ^ index.stems[other] if not word.isdigit()}
+            alike = index.alike(
+                frozenset(word for word in mine if not word.isdigit()),
+                frozenset(word for word in index.stems[other] if not word.isdigit()),
+            )
+            if alike < 0.8:
+                continue
+            numbers = _quantities(row.statement.text), _quantities(theirs.statement.text)
+            common_units = set(numbers[0]) & set(numbers[1])
+            differing = [unit for unit in common_units if numbers[0][unit] != numbers[1][unit]]
+            single = all(len(held[unit]) == 1 for held in numbers for unit in differing)
+            if differing and single and len(numbers[0]) == len(numbers[1]):
+                unit = sorted(differing)[0]
+                note = f"{sorted(numbers[0][unit])} against {sorted(numbers[1][unit])} {unit}."
+                yield _made("number differs", row, theirs, note, 0.4 + 0.5 * alike)
+            denied = len(_NEGATION.findall(row.statement.text)) - len(
+                _NEGATION.findall(theirs.statement.text)
+            )
+            spoken = set(words_of(row.statement.text)) ^ set(words_of(theirs.statement.text))
+            only_denial = len(spoken) <= 3 and any(_NEGATION.fullmatch(word) for word in spoken)
+            if abs(denied) == 1 and alike >= 0.88 and len(words) <= 2 and only_denial:
+                yield _made(
+                    "polarity differs",
+                    row,
+                    theirs,
+                    "One of two almost equal sentences denies.",
+                    0.5 + 0.4 * alike,
+                )
+
+
+def _quantities(text: str) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for number, unit in _QUANTITY.findall(text):
+        found[unit.lower().rstrip("s") or "s"].add(number)
+    return {unit: frozenset(numbers) for unit, numbers in found.items()}
+
+
+def _protection_that_is_off(
+    snapshot: RepositorySnapshot, surveyed: Survey, rows: Sequence[Candidate], index: _Index
+) -> Iterator[Contradiction]:
+    """A protection named in a document, the code comment that serves it, and the limit that is off when unset."""
+    unset = list(_limits_off_by_default(snapshot, surveyed))
+    if not unset:
+        return
+    for at, row in enumerate(rows):
+        if row.statement.channel != "document" or role_of(row.path) not in ("entry", "document"):
+            continue
+        if not _PROTECTS.search(row.statement.text) or re.search(
+            r"\b(default|option|if set|can be|may be)\b", row.statement.text, re.I
+        ):
+            continue
+        best: tuple[float, int, str, Place, str] | None = None
+        for other in index.near(at, most=40, rarest=20):
+            served = rows[other]
+            if served.statement.channel == "document" or not served.statement.symbol:
+                continue
+            common = index.shared_weight(index.stems[at], index.stems[other])
+            if (
+                len(index.stems[at] & index.stems[other]) < 3
+                or index.alike(index.stems[at], index.stems[other]) < 0.2
+            ):
+                continue
+            named = {piece for piece in pieces(served.statement.symbol.rsplit(".", 1)[-1]) if len(piece) > 3}
+            for name, place, shown in unset:
+                both = named & {piece for piece in pieces(name) if len(piece) > 3}
+                if len(both) >= 2 and (best is None or common > best[0]):
+                    best = (common, other, name, place, shown)
+        if best is not None:
+            _, other, name, place, shown = best
+            yield Contradiction(
+                kind="default is off",
+                note=f"The document names a protection; {name}, which serves it "
+                f"({_place(rows[other])}), is without limit unless it is set.",
+                a=_place(row),
+                a_quote=row.statement.text[:300],
+                b=place,
+                b_quote=shown,
+                confidence=0.7,
+            )
+
+
+def _limits_off_by_default(
+    snapshot: RepositorySnapshot, surveyed: Survey
+) -> Iterable[tuple[str, Place, str]]:
+    """Lines of code that turn an unset limit into none: `if x == 0 { x = noLimit }`."""
+    files = [file for file, facts in surveyed.files if role_of(file.path) == "code" and facts.definitions]
+    for file, data in snapshot.contents(files):
+        if not re.search(rb"(?i)no_?limit|unlimited|math\.Max|MAX_VALUE|::MAX|Infinity|SIZE_MAX", data):
+            continue
+        lines = data.decode("utf-8", "replace").split("\n")
+        for number, line in enumerate(lines, 1):
+            found = _UNSET.search(line)
+            if not found:
+                continue
+            for ahead in range(number, min(number + 3, len(lines) + 1)):
+                set_to = _NO_LIMIT.search(lines[ahead - 1])
+                if set_to and set_to.group(1) == found.group(1):
+                    place = Place(path=file.path, line=number, end_line=ahead)
+                    yield found.group(1), place, " ".join(part.strip() for part in lines[number - 1 : ahead])
+                    break

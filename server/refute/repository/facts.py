@@ -267,7 +267,17 @@ def _joined(
             sentence.end_line - group[0][0].line >= _LONGEST_JOIN
             or sum(len(row.text) for row, _ in group) + len(sentence.text) >= _LONGEST_TEXT
         )
-        apart = group and group[-1][1] is None and (weighed is None or not _LEANS.match(sentence.text))
+        last = group[-1][1] if group else None
+        other = (  # on one long line each promise can be cited alone
+            weighed is not None
+            and last is not None
+            and weighed.category != last.category
+            and group[0][0].line == sentence.end_line
+            and not _LEANS.match(sentence.text)
+        )
+        apart = other or (
+            group and group[-1][1] is None and (weighed is None or not _LEANS.match(sentence.text))
+        )
         if full or apart:
             yield from _grouped(group, channel, bonus, symbol, heading, default)
             group = []

@@ -15,7 +15,7 @@ SLACK_LINES = 2
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Of `total` listed claims, `found` are in the first `cut` rows, `right` of those in the right category."""
+    """Of `total` listed claims, `found` are in the first `cut` rows, `right` in the right category."""
 
     cut: int
     total: int

@@ -1,0 +1,188 @@
+"""A repository whose every setting tries to run a program: nothing of it runs, in any function."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from refute.repository.change_scope import scope_change
+from refute.repository.claims import extract_claims
+from refute.repository.mirror import RepositorySnapshot, open_repository
+from refute.repository.repository_map import map_repository
+from refute.repository.toolbox import discover_toolbox
+from tests.repository.repositories import commit_files, git
+
+FUNCTIONS: dict[str, Callable[[RepositorySnapshot], object]] = {
+    "map": map_repository,
+    "claims": extract_claims,
+    "toolbox": discover_toolbox,
+    "scope": lambda snapshot: scope_change(snapshot, "HEAD~1..HEAD"),
+}
+
+
+@pytest.fixture
+def canary(tmp_path: Path) -> Path:
+    """The folder in which every program that the repository names leaves a file of its own name."""
+    folder = tmp_path / "canary"
+    folder.mkdir()
+    return folder
+
+
+def program(canary: Path, name: str) -> str:
+    """A program that leaves a trace."""
+    place = canary.parent / f"run-{name}"
+    place.write_text(f"#!/bin/sh\ntouch {canary}/{name}\ncat\n")
+    place.chmod(0o755)
+    return str(place)
+
+
+def make_hostile(folder: Path, canary: Path) -> Path:
+    """Two commits, a dirty working tree, a submodule, and a trap in every place that git reads."""
+    commit_files(
+        folder, {"README.md": "Writes must never be lost.\n", "a.txt": "one\n", "sub.go": "package a\n"}
+    )
+    inner = commit_files(folder.parent / "inner", {"x.md": "Reads are never stale.\n"})
+    subprocess.run(
+        [
+            "git",
+            "-C",
+            str(folder),
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "add",
+            "-q",
+            str(inner),
+            "inner",
+        ],
+        check=True,
+        capture_output=True,
+    )
+    commit_files(
+        folder, {"README.md": "Writes must never be lost, unless the disk is full.\n", "a.txt": "two\n"}
+    )
+    (folder / ".gitattributes").write_text("* filter=evil diff=evil merge=evil ident\n")
+    (folder / ".git/info/attributes").write_text("* filter=evil diff=evil\n")
+    (folder / "a.txt").write_text("three\n")
+    settings = {
+        "core.fsmonitor": program(canary, "fsmonitor"),
+        "core.sshCommand": program(canary, "ssh"),
+        "core.gitProxy": program(canary, "proxy"),
+        "core.pager": program(canary, "pager"),
+        "core.editor": program(canary, "editor"),
+        "core.askPass": program(canary, "askpass"),
+        "core.hooksPath": str(canary.parent / "hooks"),
+        "core.alternateRefsCommand": program(canary, "alternaterefs"),
+        "filter.evil.clean": program(canary, "clean"),
+        "filter.evil.smudge": program(canary, "smudge"),
+        "filter.evil.process": program(canary, "process"),
+        "filter.evil.required": "true",
+        "diff.evil.textconv": program(canary, "textconv"),
+        "diff.evil.command": program(canary, "diffcommand"),
+        "diff.external": program(canary, "external"),
+        "merge.evil.driver": program(canary, "merge"),
+        "uploadpack.packObjectsHook": program(canary, "packobjects"),
+        "remote.origin.url": f"ext::{program(canary, 'ext')} x",
+        "remote.origin.uploadpack": program(canary, "uploadpack"),
+        "remote.origin.promisor": "true",
+        "extensions.partialClone": "origin",
+        "credential.helper": f"!{program(canary, 'credential')}",
+        "gpg.program": program(canary, "gpg"),
+        "log.showSignature": "true",
+        "alias.cat-file": f"!{program(canary, 'alias')}",
+        "include.path": str(canary.parent / "included.config"),
+    }
+    (canary.parent / "included.config").write_text(f"[core]\n\tfsmonitor = {program(canary, 'included')}\n")
+    names = (
+        "post-checkout", "pre-auto-gc", "post-index-change", "reference-transaction", "fsmonitor-watchman",
+        "post-update", "update", "pre-receive",
+    )  # fmt: skip
+    for hooks in (folder / ".git/hooks", canary.parent / "hooks"):
+        hooks.mkdir(exist_ok=True)
+        for name in names:
+            (hooks / name).write_text(f"#!/bin/sh\ntouch {canary}/hook-{name}\n")
+            (hooks / name).chmod(0o755)
+    lines = [(folder / ".git/config").read_text(), "[core]\n\trepositoryformatversion = 1\n"]
+    for key, value in settings.items():
+        section, _, name = key.rpartition(".")
+        head, _, middle = section.partition(".")
+        shown = f'{head} "{middle}"' if middle else head
+        lines.append(f'[{shown}]\n\t{name} = "{value}"\n')
+    (folder / ".git/config").write_text("\n".join(lines))
+    (folder / ".git/modules/inner/config").write_text(
+        (folder / ".git/modules/inner/config").read_text()
+        + f"[core]\n\tfsmonitor = {program(canary, 'inner')}\n"
+    )
+    return folder
+
+
+def test_the_traps_work_so_that_silence_means_something(tmp_path: Path, canary: Path) -> None:
+    folder = make_hostile(tmp_path / "hostile", canary)
+    subprocess.run(["git", "-C", str(folder), "status"], capture_output=True, check=False)
+    subprocess.run(["git", "-C", str(folder), "diff"], capture_output=True, check=False)
+    sprung = {place.name for place in canary.iterdir()}
+    assert "fsmonitor" in sprung or "included" in sprung
+    assert sprung & {"external", "diffcommand", "clean", "process"}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_nothing_of_a_hostile_repository_runs(name: str, tmp_path: Path, canary: Path) -> None:
+    folder = make_hostile(tmp_path / "hostile", canary)
+    for place in canary.iterdir():
+        place.unlink()  # what making it has sprung
+    with open_repository(folder, cache=tmp_path / "cache") as snapshot:
+        assert snapshot.commit == (folder / ".git/refs/heads/main").read_text().strip()
+        assert FUNCTIONS[name](snapshot)
+    assert [place.name for place in canary.iterdir()] == []
+
+
+def test_a_missing_object_is_not_fetched_from_where_the_repository_says(tmp_path: Path, canary: Path) -> None:
+    folder = commit_files(tmp_path / "hostile", {"a.md": "Writes must never be lost.\n", "b.md": "x\n"})
+    blob = git(folder, "rev-parse", "HEAD:b.md")
+    (folder / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with (folder / ".git/config").open("a") as config:
+        config.write(
+            "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tpartialClone = origin\n"
+            f'[remote "origin"]\n\tpromisor = true\n\turl = "ext::{program(canary, "ext")} x"\n'
+            "[protocol]\n\tallow = always\n"
+        )
+    with open_repository(folder, cache=tmp_path / "cache") as snapshot:
+        found = extract_claims(snapshot)
+    assert found.left_out["missing objects"] == 1
+    assert [claim.path for claim in found.claims] == ["a.md"]
+    assert list(canary.iterdir()) == []
+
+
+def test_the_environment_of_the_caller_does_not_reach_git(
+    tmp_path: Path, canary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = commit_files(tmp_path / "plain", {"a.md": "Writes must never be lost.\n"})
+    monkeypatch.setenv("GIT_EXTERNAL_DIFF", program(canary, "env-diff"))
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "core.fsmonitor")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", program(canary, "env-fsmonitor"))
+    with open_repository(folder, cache=tmp_path / "cache") as snapshot:
+        assert scope_change(snapshot, "HEAD").files
+    assert list(canary.iterdir()) == []
+
+
+def test_nothing_is_written_into_the_repository(tmp_path: Path) -> None:
+    folder = commit_files(tmp_path / "plain", {"a.md": "Writes must never be lost.\n"})
+    (folder / "a.md").write_text("changed\n")
+
+    def state() -> dict[str, tuple[int, int]]:
+        return {
+            str(place): (place.stat().st_mtime_ns, place.stat().st_size)
+            for place in sorted(folder.rglob("*"))
+            if place.is_file()
+        }
+
+    before = state()
+    for function in FUNCTIONS.values():
+        with open_repository(folder, cache=tmp_path / "cache") as snapshot:
+            if function is not FUNCTIONS["scope"]:
+                function(snapshot)
+    assert state() == before
