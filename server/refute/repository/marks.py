@@ -12,27 +12,27 @@ _MOST_OF_A_KIND = 4
 _KINDS: tuple[tuple[str, str], ...] = (
     ("persistence", r"\b(?:fsync|fdatasync|F_FULLFSYNC|FlushFileBuffers|rocksdb|leveldb|bbolt|bolt\.Open|sqlite3?|lmdb|badger|"
                     r"FileChannel\.force|force\(true\)|mmap|write_?ahead|\w*WAL\b|journal|os\.OpenFile|\.Sync\(\)|sync_all|"
-                    r"CREATE TABLE|ActiveRecord|sequelize)\b"),
+                    r"CREATE TABLE|ActiveRecord|sequelize)"),
     ("replication", r"\b(?:raft|paxos|zab|quorum|replicat\w+|AppendEntries|RequestVote|appendEntries|viewstamped|gossip|"
-                    r"(?:become|step_?down)\w*[Ll]eader|become_?(?:leader|follower)|leader_?election|PSYNC|anti_?entropy|crdt)\b"),
+                    r"(?:become|step_?down)\w*[Ll]eader|become_?(?:leader|follower)|leader_?election|PSYNC|anti_?entropy|crdt)"),
     ("rpc", r"\b(?:grpc\.NewServer|^service \w+|rpc \w+\s*\(|RegisterService|tonic::|netty|ServerBootstrap|thrift|brpc|"
-            r"net/rpc|tarpc|GenServer|gen_server|gen_statem|register_command|redisCommandTable)\b"),
+            r"net/rpc|tarpc|GenServer|gen_server|gen_statem|register_command|redisCommandTable)"),
     ("rest", r"(?:\bhttp\.Handle(?:Func)?\b|\.HandleFunc\(|@(?:Get|Post|Put|Delete|Request)Mapping|@(?:app|router|blueprint)\.(?:route|get|post)|"
              r"\brouter\.(?:get|post|put|delete)\(|express\(\)|\bMux\b|MapGet\(|Sinatra|Rack::|axum::|actix_web|@Path\()"),
     ("listener", r"\b(?:net\.Listen\w*|TcpListener|ServerSocket\w*|anetTcpServer|asyncio\.start_server|createServer|bind\s*\(\s*\w*sock\w*|"
-                 r"ListenAndServe\w*|tls\.Listen|gen_tcp:listen|TCPServer)\b"),
+                 r"ListenAndServe\w*|tls\.Listen|gen_tcp:listen|TCPServer)"),
     ("cli", r"\b(?:cobra\.Command|flag\.Parse|argparse|click\.command|clap::|structopt|OptionParser|commander|"
             r"getopt(?:_long)?|CommandLine|picocli|JCommander|main\s*\(\s*(?:int argc|String\b|\)|args))"),
     ("wire format", r"\b(?:syntax = \"proto[23]\"|protobuf|msgpack|MessagePack|\w*[Pp]rotocol_?[Vv]ersion|magic_?number|MAGIC|flatbuffers|avro|"
-                    r"RESP[23]?|encoding/binary|ByteBuffer|struct\.pack)\b"),
-    ("disk format", r"\b(?:crc32\w*|Crc32\w*|checksum\w*|file_?format|FORMAT_VERSION|RDB_VERSION|segment_?file|snapshot_?file|SSTable|manifest)\b"),
+                    r"RESP[23]?|encoding/binary|ByteBuffer|struct\.pack)"),
+    ("disk format", r"\b(?:crc32\w*|Crc32\w*|checksum\w*|file_?format|FORMAT_VERSION|RDB_VERSION|segment_?file|snapshot_?file|SSTable|manifest)"),
     ("background", r"\b(?:time\.NewTicker|time\.Tick|time\.AfterFunc|ScheduledExecutor\w*|setInterval|tokio::spawn|threading\.Thread|Thread\.new|"
                    r"aeCreateTimeEvent|serverCron|bio_\w+|cron\w*|Timer\(|BackgroundService|IHostedService|Process\.send_after|"
-                   r"erlang:send_after|timer:send|daemon_?thread|[Ss]cheduler)\b"),
+                   r"erlang:send_after|timer:send|daemon_?thread|[Ss]cheduler)"),
     ("auth", r"\b(?:authenticat\w+|authoriz\w+|\w*ACL\w*|rbac|RBAC|jwt|JWT|tls\.Config|SSLContext|mTLS|sasl|SASL|permission\w*|tenant\w*|"
-             r"namespace_?id|nkeys?|bcrypt)\b"),
+             r"namespace_?id|nkeys?|bcrypt)"),
     ("observability", r"\b(?:prometheus|opentelemetry|OpenTelemetry|otel|expvar|statsd|micrometer|MetricRegistry|go-metrics|metrics\.\w+|"
-                      r"telemetry|tracing::|datadog|slowlog|/metrics|/healthz?|/readyz)\b"),
+                      r"telemetry|tracing::|datadog|slowlog|/metrics|/healthz?|/readyz)"),
     ("fault hook", r"(?:gofail:|\bfail_point!|\bfailpoint\w*|\bFAULT_INJECT\w*|\bDEBUG SLEEP\b|\bdebugCommand\b|\bsync_point\b|TEST_SYNC_POINT|"
                    r"\bfault_?inject\w*|\bchaos\w*|\binject_?(?:error|fault|failure)\w*|\bbuggify\b|\bBUGGIFY\b|\bmadsim\b|\bturmoil\b|\bloom::|"
                    r"\bProcess\.kill\b.*STOP|assert\.(?:Always|Reachable|Sometimes)\()"),
@@ -40,7 +40,7 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("isolation", r"(?:FOR UPDATE|SKIP LOCKED|SERIALIZABLE|REPEATABLE READ|READ COMMITTED|ISOLATION LEVEL|isolation_level|pg_advisory\w*|"
                   r"ON CONFLICT|compareAndSet|CompareAndSwap|WATCH\b|MULTI\b)"),
     ("acknowledgement", r"\b(?:acks?_late|basic\.ack|basic_ack|nack|requeue\w*|visibility_timeout|max_deliver\w*|ack_wait|AckPolicy|"
-                        r"dedup\w*|idempot\w+|exactly_?once)\b"),
+                        r"dedup\w*|idempot\w+|exactly_?once)"),
 )  # fmt: skip
 _COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _KINDS)
 _EMPTY_CATCH = re.compile(

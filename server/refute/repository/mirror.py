@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -113,17 +114,17 @@ class RepositorySnapshot:
         """The full id of the commit that `revision` names. Raises RepositoryError where there is none."""
         if self.git_dir is None:
             raise RepositoryError("a plain folder has no revisions", where=self.root)
-        asked = self.commit if revision in ("HEAD", "@") and self.commit else revision
-        if asked is not None and asked.startswith("HEAD") and self.commit:
-            asked = self.commit + asked.removeprefix("HEAD")
+        head = self.references.get("HEAD", "")
+        found = re.match(r"(?:HEAD|@)(?![\w/.-])(.*)", revision)
+        asked = head + found.group(1) if found and head else revision
         shown = run_git(
             self.git_dir, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{asked}^{{commit}}"
         )
-        found = shown.stdout.decode("ascii", "replace").strip()
-        if shown.returncode or not found:
+        commit = shown.stdout.decode("ascii", "replace").strip()
+        if shown.returncode or not commit:
             hint = "the clone is shallow: fetch more history" if self.shallow else "see `git log --oneline`"
             raise RepositoryError(f"no commit is called {revision!r}", where=self.root, hint=hint)
-        return found
+        return commit
 
 
 @contextmanager
