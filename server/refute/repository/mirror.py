@@ -181,6 +181,7 @@ def _git_snapshot(
         {},
         git_dir=git_dir,
         shallow=(git_dir / "shallow").exists(),
+        references=references,
     )
     if revision != "HEAD":
         commit = bare.resolve(revision)
