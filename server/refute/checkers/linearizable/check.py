@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from refute.checkers.catalog import CheckerError
+from refute.checkers.linearizable.containers import (
+    Counter,
+    Log,
+    Multiset,
+    PriorityQueue,
+    Queue,
+    Set,
+    Stack,
+)
+from refute.checkers.linearizable.coordination import Lease, Lock, Transactions
 from refute.checkers.linearizable.explain import (
     cut,
+    object_anomaly,
     order_anomaly,
     smallest,
+    smallest_of,
     unexplained_anomaly,
 )
+from refute.checkers.linearizable.fifo import forbidden
+from refute.checkers.linearizable.fifo_columns import decide
+from refute.checkers.linearizable.fifo_words import fifo_anomaly
 from refute.checkers.linearizable.model import Model
+from refute.checkers.linearizable.personal import PersonalModel
 from refute.checkers.linearizable.prepare import interval, objects, tally
 from refute.checkers.linearizable.registers import UNKNOWN, KeyValue, Register
 from refute.checkers.linearizable.search import NEVER, Finding, Timed, search
@@ -28,14 +45,28 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NAME = "linearizable"
-MODELS: dict[str, type[Register]] = {"register": Register, "cas-register": Register, "kv": KeyValue}
+MODELS: Mapping[str, type[Model]] = {
+    "register": Register,
+    "cas-register": Register,
+    "kv": KeyValue,
+    "counter": Counter,
+    "set": Set,
+    "multiset": Multiset,
+    "queue": Queue,
+    "stack": Stack,
+    "priority-queue": PriorityQueue,
+    "log": Log,
+    "lock": Lock,
+    "lease": Lease,
+    "transactions": Transactions,
+}
 
 
 def check_linearizable(
     history: History,
     *,
     budget: Budget,
-    model: str | Model = "register",
+    model: Any = "register",
     initial: Any = None,
     unknown_initial: bool = False,
 ) -> Result:
@@ -45,7 +76,7 @@ def check_linearizable(
     the first read says. Invalid results name the anomaly and carry the few operations that prove it.
     """
     meter = Meter(budget)
-    chosen = _model(model, initial, unknown_initial)
+    chosen = chosen_model(model, initial, unknown_initial)
     counts, rows = tally(history, chosen)
     base = Result(NAME, "unknown", dict(counts.consumed), ignored=dict(counts.ignored))
     if counts.strange:
@@ -73,12 +104,27 @@ def check_linearizable(
     return result
 
 
-def _model(model: str | Model, initial: Any, unknown_initial: bool) -> Model:
+def chosen_model(model: Any, initial: Any = None, unknown_initial: bool = False) -> Model:
+    """The model of that name, or the one that a person wrote (a class with `init` and `step`).
+
+    Raises CheckerError for a name that is not known and for options that the model does not take.
+    """
     if isinstance(model, Model):
         return model
+    if not isinstance(model, str):
+        return PersonalModel(model)
     if model not in MODELS:
-        raise CheckerError(f"there is no model {model!r}", hint=f"there are: {', '.join(MODELS)}")
-    return MODELS[model](UNKNOWN if unknown_initial else initial)
+        near = difflib.get_close_matches(model, MODELS, n=2)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(MODELS)}"
+        raise CheckerError(f"there is no model {model!r}", hint=hint)
+    kind = MODELS[model]
+    if issubclass(kind, Register):
+        return kind(UNKNOWN if unknown_initial else initial)
+    if issubclass(kind, Counter) and not unknown_initial:
+        return kind(initial)
+    if unknown_initial or initial is not None:
+        raise CheckerError(f"model {model} takes no initial value", hint="it begins empty")
+    return kind()
 
 
 def _decide(history: History, model: Model, rows: NDArray[Any], base: Result, meter: Meter) -> Result:
@@ -111,6 +157,13 @@ def _decide(history: History, model: Model, rows: NDArray[Any], base: Result, me
                 return replace(base, valid=True, algorithm="zones", assumptions=tuple(assumptions))
             if conflict_rows is None:
                 rows = rows[np.isin(history.columns.key[rows], repeated)]
+    if type(model) is Queue:
+        rows, answer = _by_patterns(history, model, rows)
+        if isinstance(answer, Anomaly):
+            return replace(base, valid=False, anomalies=(answer,), algorithm="patterns")
+        algorithms.append("patterns")
+        if not len(rows):
+            return replace(base, valid=True, algorithm="patterns", assumptions=_UNIQUE_PUTS)
     algorithms.append("search")
     for _, calls in objects(history, model, rows):
         if isinstance(model, Register) and not any(timed.call.kind == "append" for timed in calls):
@@ -223,6 +276,40 @@ def _failed_writes(history: History, model: Register, observation: Timed) -> lis
     return found
 
 
+_UNIQUE_PUTS = ("the values put into a queue differ, so each take names its put",)
+
+
+def _by_patterns(history: History, model: Queue, rows: NDArray[Any]) -> tuple[NDArray[Any], Anomaly | None]:
+    """The rows of the queues that remain to be searched, and the anomaly of one that is wrong."""
+    import numpy as np
+
+    keys = history.columns.key[rows]
+    order = np.argsort(keys, kind="stable")
+    left = []
+    for part in np.split(rows[order], np.nonzero(np.diff(keys[order]))[0] + 1):
+        holds = decide(history, model, part) if len(part) else True
+        if holds is False:
+            ((_, calls),) = objects(history, model, part)
+            pattern = forbidden(calls)
+            if pattern is not None:
+                return part, fifo_anomaly(history, pattern, _failed_puts(history, model, pattern.calls[0]))
+        if not holds:
+            left.append(part)
+    return np.sort(np.concatenate(left)) if left else rows[:0], None
+
+
+def _failed_puts(history: History, model: Queue, take: Timed) -> list[Operation]:
+    """The failed operations that would have put what this one took."""
+    columns = history.columns
+    failed = (columns.outcome == FAIL) & (columns.key == columns.key[take.row])
+    found = (history.operations[row] for row in failed.nonzero()[0].tolist())
+    return [
+        operation
+        for operation in found
+        if model.kinds.get(operation.kind) == "put" and hashable(operation.input) == take.call.output
+    ]
+
+
 def _explained(history: History, model: Register, calls: list[Timed], proof: list[Timed]) -> Anomaly | None:
     """The anomaly behind a conflict of zones; None where an unknown initial value may explain it."""
     if model.initial is UNKNOWN:
@@ -238,7 +325,8 @@ def _searched(history: History, model: Model, calls: list[Timed], finding: Findi
     plain = isinstance(model, Register) and model.initial is not UNKNOWN
     if plain and not any(timed.call.kind == "append" for timed in until):
         return order_anomaly(history, smallest(model, until, window, model.init()))
-    return order_anomaly(history, until)
+    stuck = finding.required[min(finding.stuck, len(finding.required) - 1)]
+    return object_anomaly(history, smallest_of(model, until), stuck)
 
 
-__all__ = ["MODELS", "check_linearizable"]
+__all__ = ["MODELS", "check_linearizable", "chosen_model"]

@@ -131,6 +131,31 @@ def _shrink(
     return list(attempts[0])
 
 
+def smallest_of(model: Model, calls: Sequence[Timed]) -> list[Timed]:
+    """Few calls of any object that still cannot be ordered: without those that can be left out soundly."""
+    loose: dict[Any, list[Timed]] = {}
+    fixed: list[Timed] = []
+    for timed in calls:
+        group = ("read", timed.row) if model.reads(timed.call) else model.group(timed.call)
+        fixed.append(timed) if group is None else loose.setdefault(group, []).append(timed)
+
+    def closed(groups: Sequence[list[Timed]]) -> list[Timed]:
+        return sorted([*fixed, *(timed for group in groups for timed in group)], key=lambda timed: timed.row)
+
+    meter = Meter(SHRINK)
+
+    def fails(groups: Sequence[list[Timed]]) -> bool:
+        try:
+            return not search(model, closed(groups), meter).valid
+        except BudgetSpentError:
+            return False
+
+    groups = list(loose.values())
+    if not groups or len(calls) > 20 * _SHRINK_LIMIT or not fails(groups):
+        return list(calls)
+    return closed(minimise(groups, fails, meter.left))
+
+
 def cut(calls: Sequence[Timed], model: Model, finding: Finding) -> tuple[list[Timed], list[Timed]]:
     """Calls up to the return that nothing got past, and of those the ones of the window that proves it.
 
@@ -150,6 +175,17 @@ def cut(calls: Sequence[Timed], model: Model, finding: Finding) -> tuple[list[Ti
     since = required[finding.window].end if required else 0
     window = [timed for timed in until if timed.end >= since and timed.end != NEVER]
     return until, window or until
+
+
+def object_anomaly(history: History, few: Sequence[Timed], stuck: Timed) -> Anomaly:
+    """The anomaly of an object that is no register: `stuck` is the answer that cannot be placed."""
+    operations = tuple(history.operations[timed.row] for timed in sorted(few, key=lambda timed: timed.row))
+    last = what(history.operations[stuck.row])
+    return Anomaly(
+        "not linearizable",
+        f"{last}, and no order of these {len(operations)} operations that keeps real time allows it",
+        operations,
+    )
 
 
 def order_anomaly(history: History, few: Sequence[Timed]) -> Anomaly:

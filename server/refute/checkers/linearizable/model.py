@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 
 from refute.history import Operation
@@ -60,3 +60,21 @@ class Model:
         """States that stand for all in which these calls could begin; None where that is not known."""
         del calls
         return None
+
+    def split(self, calls: list[Call]) -> Callable[[Call], Any] | None:
+        """What tells apart parts of the object that are independent of each other; None for none."""
+        del calls
+        return None
+
+    def group(self, call: Call) -> Any:
+        """What calls can be left out together without harm to the others: those of one value, say.
+
+        None where a call must stay. Leaving out a call that `reads` is always without harm.
+        """
+        del call
+        return None
+
+
+def named(kinds: Mapping[str, str]) -> Mapping[str, str]:
+    """From every name that a history may use for a kind to the model's own one."""
+    return {name: kind for kind, names in kinds.items() for name in names.split()}

@@ -101,7 +101,20 @@ def objects(history: History, model: Model, rows: Any) -> Iterator[tuple[Any, li
         if call is not None:
             parts.setdefault(key, []).append(Timed(call, begin, finish, row))
     for key, calls in parts.items():
-        yield (columns.keys[key] if model.by_key else None), calls
+        for part in _independent(model, calls):
+            yield (columns.keys[key] if model.by_key else None), part
+
+
+def _independent(model: Model, calls: list[Timed]) -> Iterator[list[Timed]]:
+    """The parts of an object that do not touch one another (the elements of a set, say)."""
+    tell = model.split([timed.call for timed in calls])
+    if tell is None:
+        yield calls
+        return
+    parts: dict[Any, list[Timed]] = {}
+    for timed in calls:
+        parts.setdefault(tell(timed.call), []).append(timed)
+    yield from parts.values()
 
 
 _NOTHING: dict[str, Any] = {}
