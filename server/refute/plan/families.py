@@ -36,49 +36,61 @@ FAMILIES: dict[str, Family] = {
         _family("restart", r"restart", r"restart|reboot|bounce", "crash", "power-loss", "upgrade"),
         _family(
             "crash",
-            r"kill|terminate|crash|oom",
+            r"kill|terminate|crash|^stop$",
             r"crash|kill|process death|dies|node loss|fail-?over",
             "power-loss",
+            "restart",
         ),
-        _family("pause", r"pause|stop|freez", r"paus|stall|gc\b|garbage|freez|stopped world|vm migration"),
+        _family("pause", r"pause|freezer", r"paus|stall|gc\b|garbage|freez|stopped world|vm migration"),
+        _family(
+            "membership",
+            r"^add$|^remove$|^replace$",
+            r"member(?:ship)? chang|nodes? (?:is |are )?(?:added|removed|replaced|join|leav)|reconfigur",
+        ),
+        _family(
+            "client",
+            r"retry|^duplicate$|^reorder$|slow.reader",
+            r"client retr|retried|duplicated? requests?|slow (?:client|reader|consumer)",
+        ),
         _family(
             "partition",
-            r"partition|drop|link|blackhole",
+            r"partition|^drop$|reject|flapping|link.down|blackhole|^down$|^timeout$|disconnect",
             r"partition|split.brain|isolat|unreachab|cut off|network (?:loss|cut)",
         ),
         _family(
-            "packet-loss",
-            r"packet|^loss|reorder|duplicate",
-            r"packet loss|lossy|reorder|duplicat\w+ (?:packet|message)",
-            "partition",
+            "packet-loss", r"packet|^loss$|dns", r"packet loss|lossy|reorder|dropped packets", "partition"
         ),
         _family(
             "reset",
-            r"reset|close",
-            r"reset|dropped connection|connection loss|broken connection",
+            r"reset|half.open|close$",
+            r"reset|dropped connection|connection loss|broken connection|half.open",
             "partition",
             "crash",
         ),
         _family(
             "delay",
-            r"delay|latency|jitter|slow_link",
+            r"delay|latency|jitter|slow.link",
             r"delay|latency|slow network|jitter|slow link",
             "throttle",
         ),
         _family(
-            "throttle", r"throttle|bandwidth|rate", r"throttl|bandwidth|congest|saturat\w+ link", "delay"
+            "throttle", r"throttle|bandwidth|^rate$", r"throttl|bandwidth|congest|saturat\w+ link", "delay"
         ),
         _family("power-loss", r"power", r"power|machine (?:crash|loss)|os crash|kernel panic|unsynced"),
+        _family("disk-full", r"full|enospc", r"disk full|out of (?:disk|space)|no space|enospc|full disk"),
         _family(
-            "disk-full", r"full|enospc|space", r"disk full|out of (?:disk|space)|no space|enospc|full disk"
+            "io-error", r"eio|fsync|io.error|slow.io|read.only", r"fsync|i/?o error|eio|slow disk|disk error"
         ),
-        _family("io-error", r"eio|fsync|io_error|slow_disk", r"fsync|i/?o error|eio|slow disk|disk error"),
-        _family("corruption", r"torn|flip|truncat|corrupt", r"corrupt|bit.?(?:rot|flip)|torn|truncat"),
-        _family("clock", r"clock|skew|jump|drift|time", r"clock|skew|time jump|drift|ntp|leap"),
+        _family(
+            "corruption",
+            r"torn|flip|truncat|corrupt|lost.file|swapped.file",
+            r"corrupt|bit.?(?:rot|flip)|torn|truncat|(?:lost|missing|swapped) files?",
+        ),
+        _family("clock", r"clock|skew|jump|drift", r"clock|skew|time jump|drift|ntp|leap"),
         _family(
             "resource",
-            r"cpu|memory|io_limit|limit|oom",
-            r"cpu|memory pressure|oom|starv|noisy|overload|exhaust",
+            r"cpu|memory|^io$|limit|oom|descriptors|noisy|storm",
+            r"cpu|memory pressure|oom|starv|noisy|overload|exhaust|connection storm",
         ),
     )
 }
@@ -90,9 +102,8 @@ def family_of(plane: str, kind: str) -> str:
         return "clock"
     if kind in FAMILIES:
         return kind
-    word = kind.replace("-", "_").lower()
     for family in FAMILIES.values():
-        if family.kinds.search(word):
+        if family.kinds.search(kind):
             return family.name
     return kind
 
