@@ -66,6 +66,16 @@ def test_candidates_are_ranked_by_severity_times_gap() -> None:
     assert {"identifier-taken-for-its-prefix", "deduplication-forgotten-on-restart"} <= set(places)
 
 
+def test_each_kind_of_promise_has_a_candidate_written_out() -> None:
+    first = scaffold_plan(FOUND, "store", scenarios=5)
+    shown = {
+        candidate.pitfall.categories[0]
+        for candidate in first.candidates
+        if f"### {candidate.id} " in first.text
+    }
+    assert {"durability", "safety", "boundary", "idempotency"} <= shown
+
+
 def test_every_pitfall_is_judged_with_a_reason() -> None:
     first = scaffold_plan(FOUND, "store")
     assert {judgement.verdict for _, judgement in first.judged} == {"applies", "maybe", "not"}

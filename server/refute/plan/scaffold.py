@@ -110,7 +110,7 @@ class FirstPlan:
     left_out: int = 0
 
 
-def scaffold_plan(found: Found, slug: str, *, claims: int = 60, scenarios: int = 12) -> FirstPlan:
+def scaffold_plan(found: Found, slug: str, *, claims: int = 40, scenarios: int = 12) -> FirstPlan:
     """A first plan for a repository, or for a change of it. Pure; O(claims × pitfalls).
 
     At most `claims` claims and `scenarios` candidates are written out; the text says how many were left out.
@@ -124,7 +124,7 @@ def scaffold_plan(found: Found, slug: str, *, claims: int = 60, scenarios: int =
     )
     judged = tuple((pitfall, relevance(pitfall, read, described)) for pitfall in pitfalls())
     candidates = _candidates(judged, numbered)
-    shown = candidates[:scenarios]
+    shown, rest = _choose(candidates, scenarios)
     tried = {name for candidate in shown for name in candidate.claims}
     text = render(
         "documents/plan.md.j2",
@@ -132,7 +132,7 @@ def scaffold_plan(found: Found, slug: str, *, claims: int = 60, scenarios: int =
         slug=slug,
         claims=numbered,
         candidates=shown,
-        more_candidates=candidates[scenarios:],
+        more_candidates=rest,
         not_applying=[(pitfall, judgement) for pitfall, judgement in judged if judgement.verdict == "not"],
         relevance={pitfall.id: judgement for pitfall, judgement in judged},
         untried=[name for name in numbered if name not in tried],
@@ -169,6 +169,17 @@ def _candidates(
             gap,
         )
         for place, (score, pitfall, claims, gap) in enumerate(weighed, 1)
+    ]
+
+
+def _choose(candidates: list[Candidate], most: int) -> tuple[list[Candidate], list[Candidate]]:
+    """The candidates to write out and the rest, both in rank order: the best of each kind of promise first."""
+    best: dict[tuple[str, ...], Candidate] = {}
+    for candidate in candidates:
+        best.setdefault(candidate.pitfall.categories[:1], candidate)
+    chosen = [*best.values(), *(each for each in candidates if each not in best.values())][:most]
+    return [each for each in candidates if each in chosen], [
+        each for each in candidates if each not in chosen
     ]
 
 
