@@ -173,7 +173,7 @@ def _candidates(
 
 
 def _choose(candidates: list[Candidate], most: int) -> tuple[list[Candidate], list[Candidate]]:
-    """The candidates to write out and the rest, both in rank order: the best of each kind of promise first."""
+    """The candidates to write out and the rest, in rank order: the best of each kind of promise first."""
     best: dict[tuple[str, ...], Candidate] = {}
     for candidate in candidates:
         best.setdefault(candidate.pitfall.categories[:1], candidate)
