@@ -148,6 +148,26 @@ def test_all_defects_come_in_one_go_and_in_order() -> None:
     assert [defect.line for defect in defects] == sorted(defect.line for defect in defects)
 
 
+def test_a_sweep_cannot_make_runs_without_bound() -> None:
+    many = ", ".join(f"p{number}: [0, 1]" for number in range(40))
+    text = changed("sweep: {gap_ms: [0, 5, 20]}", f"sweep: {{gap_ms: [0, 5, 20], {many}}}")
+    ((_, section, what),) = defects_of(text)["bad-value"]
+    assert section == "7.S2"
+    assert "at most 1000" in what
+
+
+def test_arms_with_steps_of_their_own_are_runs_after_the_common_steps() -> None:
+    old = "expect: its own value, oracle: tenant-isolation}"
+    text = changed(old, old[:-1] + ", steps: [{read: {key: k, via: leader, expect: ok}}]}")
+    (run,) = parse_plan(text).scenarios["S3"].arms()
+    assert run.name == "own-key"
+    assert len(run.steps) == 5
+    wrong = text.replace("[{read: {key: k, via: leader, expect: ok}}]", "[{read: {key: k, to: leader}}]")
+    ((line, _, what),) = defects_of(wrong)["bad-step"]
+    assert line == line_of(wrong, "to: leader")
+    assert "takes no 'to'" in what
+
+
 def test_words_that_old_yaml_takes_for_booleans_stay_words() -> None:
     plan = parse_plan(changed("extra: {tenant: ab}", "extra: {tenant: no, on: yes, at: 12:30}"))
     step = plan.scenarios["S3"].steps[1]["write"]

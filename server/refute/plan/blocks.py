@@ -15,7 +15,7 @@ from refute.plan.step_notation import read_fault, read_step
 from refute.plan.system_spec import SystemSpec
 from refute.plan.yaml_source import Path, YamlText
 
-_FROM_ARMS = re.compile(r"^Value error, (?:steps|nemesis)\[\d+\]:")
+_FROM_ARMS = re.compile(r"^Value error, (?:steps|nemesis|arms)\[.*?\][^:]*:")
 
 
 def read_system(data: Any, source: YamlText, section: str) -> tuple[SystemSpec | None, list[Defect]]:
@@ -48,11 +48,16 @@ def _sequence_defects(data: dict[str, Any], source: YamlText, section: str, subj
         name: values[0] for name, values in (sweep or {}).items() if isinstance(values, list) and values
     }
     defects: list[Defect] = []
-    for name in ("steps", "nemesis"):
-        written = data.get(name)
+    sequences: list[tuple[Path, Any]] = [((name,), data.get(name)) for name in ("steps", "nemesis")]
+    arms = data.get("arms")
+    for place, arm in enumerate(arms if isinstance(arms, list) else []):
+        if isinstance(arm, dict):
+            sequences.append((("arms", place, "steps"), arm.get("steps")))
+    for prefix, written in sequences:
         items = [written] if isinstance(written, dict) else written if isinstance(written, list) else []
+        name = prefix[-1]
         for place, item in enumerate(items):
-            path: Path = (name, place) if isinstance(written, list) else (name,)
+            path: Path = (*prefix, place) if isinstance(written, list) else prefix
             try:
                 item = substitute(item, parameters)
                 if name == "steps":

@@ -110,7 +110,7 @@ class _SystemNames:
         except ValueError as error:
             self._add("unknown-operation", ("steps",), str(error).splitlines()[0], "", self._bad_step())
             return list(self.found.values())
-        for arm in arms[:200]:
+        for arm in arms:
             self._arm(arm)
         return list(self.found.values())
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
@@ -13,6 +15,9 @@ from refute.plan.step import Await, FaultAction, NodeRef, Step, VictimSignal
 from refute.plan.step_notation import read_fault, read_step
 from refute.plan.system_spec import Strict
 from refute.plan.units import PerSecond, Seconds
+
+MAX_ARMS = 1000
+"""How many runs one scenario may be written out into."""
 
 BudgetName = Literal["smoke", "hardening", "release"]
 
@@ -156,16 +161,26 @@ class Scenario(Strict):
 
     @model_validator(mode="after")
     def _something_happens(self) -> Self:
-        if not self.workload and not self.steps:
+        if not self.workload and not self.steps and not self._own_steps():
             raise ValueError("a scenario needs a workload, steps, or both")
+        named = [_slug(arm.arm) for arm in self.arms_]
+        if len(set(named)) < len(named):
+            raise ValueError("two arms have the same name")
         for name, values in self.sweep.items():
             if not values:
                 raise ValueError(f"sweep {name} has no values")
+        runs = math.prod(len(values) for values in self.sweep.values()) * max(1, len(self._own_steps()))
+        if runs > MAX_ARMS:
+            raise ValueError(
+                f"the sweep makes {runs:,} runs; at most {MAX_ARMS} are allowed: sweep fewer values"
+            )
         next(self.arms())  # reads every step and fault once, so that a typing error is found here
         return self
 
     def arms(self, operations: frozenset[str] = frozenset()) -> Iterator[BoundArm]:
         """The runs of the sweep, in the order of its values; one, named "", where nothing is swept.
+
+        Boundary and fairness arms with steps of their own are runs too: the scenario's steps, then theirs.
 
         `operations` are the kinds that the system's clients know (see step_notation.read_step).
         Raises ValueError naming the step or fault that cannot be read.
@@ -181,11 +196,28 @@ class Scenario(Strict):
                 _read(f"nemesis[{place}]", read_fault, substitute(fault, parameters))
                 for place, fault in enumerate(self.nemesis)
             )
-            title = "-".join(f"{name}={value}" for name, value in parameters.items())
             workload = self.workload and Workload.model_validate(
                 substitute(self.workload.model_dump(), parameters)
             )
-            yield BoundArm(title, parameters, workload, steps, nemesis)
+            title = "-".join(f"{name}={value}" for name, value in parameters.items())
+            own = self._own_steps()
+            if not own:
+                yield BoundArm(title, parameters, workload, steps, nemesis)
+            for arm, written in own.items():
+                theirs = tuple(
+                    _read(f"arms[{arm}].steps[{place}]", read_step, substitute(step, parameters), operations)
+                    for place, step in enumerate(written)
+                )
+                named = "-".join(part for part in (arm, title) if part)
+                yield BoundArm(named, parameters, workload, (*steps, *theirs), nemesis)
+
+    def _own_steps(self) -> dict[str, tuple[dict[str, Any], ...]]:
+        """The steps of each arm that has some, by the arm's name as it is used for a folder."""
+        return {_slug(arm.arm): arm.steps for arm in self.arms_ if arm.steps}
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.") or "arm"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,78 @@
+"""The answer is bounded, worst first, and a plan that cannot be run in good faith is refused before it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from refute.plan.check import check_plan, check_plan_file, refuse_unrunnable
+from refute.plan.document import PlanError
+from refute.plan.reader import parse_plan
+from tests.plan.plans import CHECKERS, FLEET, STORE
+
+WORN = (
+    STORE.replace("clients: 5", "clients: five").replace("| durability |", "| durable |").replace("H1", "H9")
+)
+
+
+def test_errors_come_before_warnings_and_unread_parts_first_of_all() -> None:
+    checked = check_plan(WORN, checkers=CHECKERS)
+    severities = [defect.severity for defect in checked.defects]
+    assert severities == sorted(severities)
+    assert checked.errors and checked.warnings
+    assert checked.defects[0].rule == "wrong-type"
+    assert not checked.ok
+
+
+def test_what_is_left_out_is_counted() -> None:
+    whole = check_plan(WORN, checkers=CHECKERS)
+    short = check_plan(WORN, checkers=CHECKERS, limit=2)
+    assert short.defects == whole.defects[:2]
+    assert short.left_out == len(whole.defects) - 2
+    assert (short.errors, short.warnings) == (whole.errors, whole.warnings)
+
+
+def test_a_plan_with_warnings_only_is_ok() -> None:
+    checked = check_plan(STORE.replace("release: {seeds: 10, faults: 30}", ""), checkers=CHECKERS)
+    assert checked.ok and checked.warnings
+
+
+def test_a_file_is_checked_with_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "fleet.md"
+    path.write_text(FLEET, encoding="utf-8")
+    checked = check_plan_file(path, checkers=CHECKERS)
+    assert checked.plan.path == path
+    assert checked.ok
+    with pytest.raises(PlanError, match="cannot be read"):
+        check_plan_file(tmp_path / "none.md")
+
+
+def test_a_clean_plan_may_run() -> None:
+    refuse_unrunnable(parse_plan(STORE), checkers=CHECKERS)
+    refuse_unrunnable(parse_plan(FLEET), checkers=CHECKERS)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        (STORE.replace("check: [linearizable]", "check: [magic]"), "unknown-checker"),
+        (FLEET.replace("{initial: 0}", "{inital: 0}"), "unknown-checker-option"),
+        (FLEET.replace("falsifies: [K6, K8]", "falsifies: [K6]"), "claim-without-scenario"),
+        (STORE.replace("```yaml\nid", "```text\nid"), "no-scenario"),
+        (STORE.replace("Nothing is said", "TODO(judge): what is said"), "todo-left"),
+        ("# Nothing\n", "no-claims"),
+    ],
+)
+def test_a_plan_that_cannot_be_run_in_good_faith_is_refused(text: str, rule: str) -> None:
+    with pytest.raises(PlanError) as raised:
+        refuse_unrunnable(parse_plan(text, Path("plan.md")), checkers=CHECKERS)
+    assert rule in {defect.rule for defect in raised.value.defects}
+    assert raised.value.exit_code == 64
+    assert str(raised.value).startswith("plan.md")
+
+
+def test_a_weak_plan_that_can_be_run_is_not_refused() -> None:
+    weak = STORE.replace("{seeds: 3, faults: 9}\n  release", "{seeds: 1, faults: 3}\n  release")
+    assert not check_plan(weak, checkers=CHECKERS).ok
+    refuse_unrunnable(parse_plan(weak), checkers=CHECKERS)
