@@ -63,7 +63,6 @@ def open_room(tmp_path: Path) -> Iterator[Callable[..., Room]]:
             stack.enter_context(made)
             made.prepare()
             run = made.environment[MARK]
-            stack.callback(lambda: None)
             if started:
                 cluster.start()
                 cluster.wait_ready()

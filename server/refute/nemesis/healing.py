@@ -78,11 +78,13 @@ def heal_entries(ledger: Ledger, entries: Iterable[Entry], *, by: str, why: str)
 
 
 def end_processes(state: LedgerState) -> tuple[list[str], dict[str, str]]:
-    """End the processes that a run has started; which those were, and what is left of which."""
+    """End what a run has started and is not a fault; which processes those were, what is left of which."""
     ended, failed = [], {}
     for name, undo in state.resources.items():
-        if is_alive(ProcessId(*undo["handle"]["leader"])):
-            ended.append(name.split()[0])
+        if leader := undo["handle"].get("leader"):
+            if not is_alive(ProcessId(*leader)):
+                continue
+            ended.append(name)
         if left := left_after(undo):
             failed[name] = left
     # Those that were started a moment before the owner died, or that left their node's session.

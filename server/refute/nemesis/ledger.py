@@ -213,6 +213,7 @@ def _take_in(state: LedgerState, record: Mapping[str, Any]) -> None:
     elif kind == "heal-failed" and (entry := state.entries.get(record["fault"])):
         entry.left = record["left"]
     elif kind == "resource":
-        state.resources[f"{record['name']} {record['undo']['handle'].get('leader', '')}"] = record["undo"]
+        leader = record["undo"]["handle"].get("leader")
+        state.resources[f"{record['name']} (pid {leader[0]})" if leader else record["name"]] = record["undo"]
     elif kind == "closed":
         state.closed = True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +21,7 @@ from refute.nemesis.guard import start_guard
 from refute.nemesis.healing import HealReport, end_processes, sweep
 from refute.nemesis.ledger import MARK, Ledger, read_ledger
 from refute.nemesis.mechanisms import planes_for
+from refute.nemesis.names import Names
 from refute.nemesis.plane import Fault, Plane, Site, Snapshot
 from refute.nemesis.process.undo import handle_of
 from refute.nemesis.undo import Undo, left_after
@@ -150,7 +150,7 @@ class Nemesis:
 
     def watch(self, signals: Sequence[VictimSignal], aliases: Mapping[str, str] | None = None) -> None:
         """Read these signals of the system from now on, so that there is a baseline when a fault comes."""
-        pairs = [pair for signal in signals for pair in self._resolve_signal(signal, aliases or {})]
+        pairs = [pair for signal in signals for pair in self._names(aliases).of_signal(signal)]
         self._sampler.watch(pairs)
 
     def apply(
@@ -194,7 +194,7 @@ class Nemesis:
         is neither.
         """
         with self._lock:
-            chosen = [each for each in self._injections.values() if self._is_meant(each, what)]
+            chosen = [each for each in self._injections.values() if _is_meant(each, what)]
             if not chosen and what != "all" and what not in self.spec.nodes:
                 raise FaultInputError(f"{what!r} is no fault, label or node")
             on = [each for each in chosen if each.phase in (FaultPhase.APPLIED, FaultPhase.HEAL_FAILED)]
@@ -276,12 +276,11 @@ class Nemesis:
             if node not in (*self.spec.nodes, "client"):
                 raise FaultInputError(f"there is no node {node!r}; there are {', '.join(self.spec.nodes)}")
         self._count += 1
-        written = {key: self._resolve_names(key, value, aliases) for key, value in parameters.items()}
+        names = self._names(aliases)
+        written = {key: names.of_parameter(key, value) for key, value in parameters.items()}
         fault = Fault(f"f{self._count}", action.plane, action.kind, nodes, written)
         targets = plane.targets(fault)
-        victims = {
-            pair: signal for signal in action.evidence for pair in self._resolve_signal(signal, aliases)
-        }
+        victims = {pair: signal for signal in action.evidence for pair in names.of_signal(signal)}
         self._sampler.watch(list(victims))
         undos = plane.undos(fault)
         lasts_s = self._ttl_s if action.for_s is None else action.for_s + _BEYOND_ITS_TIME_S
@@ -292,6 +291,9 @@ class Nemesis:
         self._injections[fault.id] = injection
         self._tell(injection, None, {})
         return injection
+
+    def _names(self, aliases: Mapping[str, str] | None) -> Names:
+        return Names(self.spec.nodes, self.observer, aliases or {}, self._rng)
 
     def _undo_attempt(self, injection: _Injection, error: BaseException) -> None:
         assert self._ledger is not None
@@ -366,36 +368,6 @@ class Nemesis:
             )
         )
 
-    # -- names ----------------------------------------------------------------------------------------------
-
-    def _is_meant(self, injection: _Injection, what: str) -> bool:
-        if what in ("all", injection.fault.id, injection.action.label):
-            return True
-        return what in injection.fault.nodes
-
-    def _resolve_signal(
-        self, signal: VictimSignal, aliases: Mapping[str, str]
-    ) -> dict[tuple[str, str], None]:
-        if self.observer is None:
-            raise FaultInputError("signals of the system cannot be read without an observer")
-        return dict.fromkeys((node, signal.state) for node in self.observer.resolve(signal.node, aliases))
-
-    def _resolve_names(self, key: str, value: Any, aliases: Mapping[str, str]) -> Any:
-        # Links and groups may name roles and aliases too.
-        if key == "links":
-            texts = [value] if isinstance(value, str) else list(value)
-            return [_NAME.sub(lambda found: self._node(found[0], aliases), str(text)) for text in texts]
-        if key in ("groups", "order") and isinstance(value, list | tuple):
-            return [self._resolve_names(key, each, aliases) for each in value]
-        return self._node(value, aliases) if key in ("groups", "order") and isinstance(value, str) else value
-
-    def _node(self, reference: str, aliases: Mapping[str, str]) -> str:
-        if reference in self.spec.nodes or reference == "client":
-            return reference
-        if self.observer is None:
-            return aliases.get(reference, reference)
-        return self.observer.resolve(reference, aliases, self._rng)[0]
-
     # -- in the background ----------------------------------------------------------------------------------
 
     def _measure(self) -> Snapshot:
@@ -435,8 +407,12 @@ class Nemesis:
                 return  # the guard is gone; what it would do, the next start does
 
 
-_NAME = re.compile(r"[^\s<>-]+(?:-[^\s<>-]+)*")
 _ON = (FaultPhase.APPLIED, FaultPhase.HEALING, FaultPhase.HEAL_FAILED)
+
+
+def _is_meant(injection: _Injection, what: str) -> bool:
+    named = ("all", injection.fault.id, injection.action.label)
+    return what in named or what in injection.fault.nodes
 
 
 def _nobody(_: FaultEvent) -> None:

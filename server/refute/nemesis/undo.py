@@ -38,6 +38,7 @@ _MODULES = {
     "continue": "refute.nemesis.process.undo",
     "end": "refute.nemesis.process.undo",
     "lift": "refute.nemesis.proxy.undo",
+    "remove-socket": "refute.nemesis.proxy.undo",
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 NS = 1_000_000_000
 _BURST_S = 0.01
+_TURN_NS = 1_000_000
 _SMALLEST_BURST_BYTES = 64
 
 
@@ -79,18 +80,25 @@ class Effect:
 
 
 class Bucket:
-    """Lets bytes pass at a rate, in bursts of a hundredth of a second."""
+    """Lets bytes pass at a rate, in bursts of a hundredth of a second, to those who share it in turn."""
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
         self._free_ns = 0
+        self._served: object = None
+        self._others_wait = False
 
-    def allow(self, wanted: int, now_ns: int) -> tuple[int, int]:
-        """How many bytes may pass now; where none may, when the next ones may (ns)."""
+    def allow(self, who: object, wanted: int, now_ns: int) -> tuple[int, int]:
+        """How many bytes may pass now; where none may, when to ask again (ns)."""
         if self._free_ns > now_ns:
+            self._others_wait |= who is not self._served
             return 0, self._free_ns
+        if self._others_wait and who is self._served:
+            self._others_wait = False
+            return 0, now_ns + _TURN_NS
         return min(wanted, max(_SMALLEST_BURST_BYTES, int(self.rate * _BURST_S))), 0
 
-    def spend(self, passed: int, now_ns: int) -> None:
+    def spend(self, who: object, passed: int, now_ns: int) -> None:
         """So many bytes have passed."""
+        self._served, self._others_wait = who, False
         self._free_ns = max(self._free_ns, now_ns) + int(passed / self.rate * NS)

@@ -21,7 +21,7 @@ from typing import Any
 from refute.nemesis.proxy.connection import Connection
 from refute.nemesis.proxy.effect import NS, Rule
 from refute.nemesis.proxy.link import Link
-from refute.nemesis.proxy.loop import Loop
+from refute.nemesis.proxy.loop import READ, Loop
 from refute.system.process_table import ProcessId, connection_pids, is_alive, session_members
 
 _BACKLOG = 1024
@@ -48,7 +48,7 @@ class Host:
             listening = socket.create_server((written["host"], 0), backlog=_BACKLOG)
             listening.setblocking(False)
             listener = _Listener(self, listening, written["caller"], written["callee"], written["target"])
-            self.loop.watch(listening, 1, 0, listener.accept)
+            self.loop.watch(listening, READ, 0, listener.accept)
             self.addresses.append(f"{written['host']}:{listening.getsockname()[1]}")
         for caller, callee in configuration["links"]:
             self.link(caller, callee)
@@ -56,7 +56,7 @@ class Host:
         control.bind(str(self._control_path))
         control.listen(8)
         control.setblocking(False)
-        self.loop.watch(control, 1, 0, lambda _: self._accept_control(control))
+        self.loop.watch(control, READ, 0, lambda _: self._accept_control(control))
         self._look_after_owner()
 
     def link(self, caller: str, callee: str) -> Link:
@@ -171,7 +171,7 @@ class Host:
             accepted, _ = control.accept()
             accepted.setblocking(False)
             channel = _Channel(self, accepted)
-            self.loop.watch(accepted, 1, 0, channel.read)
+            self.loop.watch(accepted, READ, 0, channel.read)
 
     def _look_after_owner(self) -> None:
         # Without an owner the guard tells us to heal and to leave; without a guard nobody would.
@@ -234,7 +234,7 @@ class _Channel:
         except OSError:
             data = b""
         if not data:
-            self._host.loop.watch(self._socket, 0, 1, self.read)
+            self._host.loop.watch(self._socket, 0, READ, self.read)
             self._socket.close()
             return
         *lines, self._received = (self._received + data).split(b"\n")

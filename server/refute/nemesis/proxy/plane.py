@@ -116,6 +116,7 @@ class ProxyPlane:
         )
         self._identity = identify(self._process.pid) or ProcessId(self._process.pid, 0)
         self._site.ledger.resource("proxy host", Undo("end", handle_of(self._identity, [])))
+        self._site.ledger.resource("its socket", Undo("remove-socket", {"folder": str(self._folder)}))
         self._control = Control(self._folder / "control")
         self._cluster.on_started.append(self._announce)
         links: dict[tuple[str, str], str] = {}
@@ -220,8 +221,7 @@ class ProxyPlane:
                 self._process.wait()
             self._process = None
         if self._folder is not None:
-            (self._folder / "control").unlink(missing_ok=True)
-            self._folder.rmdir()
+            VERBS["remove-socket"].undo({"folder": str(self._folder)})
             self._folder = None
 
     def _listeners(self) -> list[tuple[str | None, str, str]]:

@@ -11,7 +11,7 @@ from refute.nemesis.errors import FaultInputError
 
 Links = tuple[tuple[str, str], ...]
 SHAPES = ("isolate", "majority-minority", "ring", "bridge", "groups", "links")
-_ARROW = re.compile(r"^\s*(\S+)\s*(<->|->|<-)\s*(\S+)\s*$")
+_ARROW = re.compile(r"^\s*([^\s<>]+?)\s*(<->|->|<-)\s*([^\s<>]+)\s*$")
 
 
 def links_of(

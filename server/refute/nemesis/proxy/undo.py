@@ -1,4 +1,4 @@
-"""Undo verb of the proxy plane: lift one fault from the links of a proxy host."""
+"""Undo verbs of the proxy plane: lift a fault from the links of a proxy host, remove its socket."""
 
 from __future__ import annotations
 
@@ -24,4 +24,14 @@ def _still_on(handle: Handle) -> str | None:
     return f"{handle['fault']} is still on at the proxy host" if handle["fault"] in on else None
 
 
-VERBS = {"lift": UndoVerb(_lift, _still_on)}
+def _remove(handle: Handle) -> None:
+    (Path(handle["folder"]) / "control").unlink(missing_ok=True)
+    if Path(handle["folder"]).is_dir():
+        Path(handle["folder"]).rmdir()
+
+
+def _still_there(handle: Handle) -> str | None:
+    return f"{handle['folder']} is still there" if Path(handle["folder"]).exists() else None
+
+
+VERBS = {"lift": UndoVerb(_lift, _still_on), "remove-socket": UndoVerb(_remove, _still_there)}

@@ -1,0 +1,43 @@
+"""An owner of faults for the guard's tests: starts, injects, says what there is, and waits to be ended."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from refute.nemesis.ledger import MARK
+from refute.nemesis.nemesis import Nemesis
+from refute.plan.step_notation import read_fault
+from refute.system.cluster import Cluster
+from tests.nemesis.peers import peer_spec
+
+
+def main() -> None:
+    root, options = Path(sys.argv[1]), json.loads(sys.argv[2])
+    changes = {}
+    if options.pop("linger", False):
+        # Nodes that take their time to stop, so that a test can look at them while they are being healed.
+        changes["command"] = ["sh", "-c", "trap '' TERM; \"$@\"; sleep 1", "lingering", *peer_spec().command]
+    spec = peer_spec(3, **changes)
+    cluster = Cluster(spec, root=root, plan_dir=root)
+    with Nemesis(spec, cluster, run_dir=root, **options) as nemesis:
+        nemesis.prepare()
+        cluster.start()
+        cluster.wait_ready()
+        nemesis.apply(read_fault({"pause": "n1"}), ["n1"])
+        nemesis.apply(read_fault({"partition": {"links": ["n2<->n3"]}}))
+        plane = nemesis._planes["proxy"]
+        said = {
+            "nodes": {name: [n.identity.pid, n.identity.started] for name, n in cluster.nodes.items()},
+            "host": [plane._identity.pid, plane._identity.started],  # type: ignore[attr-defined]
+            "control": str(plane._folder / "control"),  # type: ignore[attr-defined]
+            "run": nemesis.environment[MARK],
+        }
+        print(json.dumps(said), flush=True)
+        time.sleep(600)
+
+
+if __name__ == "__main__":
+    main()
