@@ -76,3 +76,35 @@ def test_a_weak_plan_that_can_be_run_is_not_refused() -> None:
     weak = STORE.replace("{seeds: 3, faults: 9}\n  release", "{seeds: 1, faults: 3}\n  release")
     assert not check_plan(weak, checkers=CHECKERS).ok
     refuse_unrunnable(parse_plan(weak), checkers=CHECKERS)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "a",
+        "a.",
+        "timeout is ",
+        "C1-",
+        "`",
+        "|",
+        "command exits ",
+        "exit criteria ",
+        "[",
+        "*",
+        "1.",
+        "\\|",
+        "a:1-",
+    ],
+)
+def test_no_text_makes_a_check_slow(word: str) -> None:
+    """Quadratic patterns would take minutes here; the time itself is not what is asserted."""
+    long = (word * 30_000)[:30_000]
+    text = (
+        STORE.replace("README.md:14@", long)
+        .replace("Nothing is said", long)
+        .replace("| a timeout may", f"| {long} ")
+    )
+    checked = check_plan(
+        text.replace("Exit criteria: ", f"Exit criteria: {long} "), checkers=CHECKERS, limit=5
+    )
+    assert 1 <= len(checked.defects) <= 5

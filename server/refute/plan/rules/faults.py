@@ -111,7 +111,7 @@ def fault_without_system_signal(review: Review) -> Iterator[Hit]:
 def exit_code_as_evidence(review: Review) -> Iterator[Hit]:
     """Landing evidence is the success of the command that applied the fault."""
     words = re.compile(
-        r"(?:command|tool|script|injector|nft|iptables|tc|kubectl|docker)\b[^.;|]*?"
+        r"(?:command|tool|script|injector|nft|iptables|tc|kubectl|docker)\b[^.;|]{0,200}?"
         r"(?:exits? (?:with )?(?:0|zero)|exit (?:code|status)|returns? (?:0|ok|success)|succeed)"
         r"|no error from the (?:tool|command|injector)|fault (?:was|is) (?:applied|injected) successfully",
         re.I,

@@ -82,8 +82,8 @@ def timeout_counted_as_failure(review: Review) -> Iterator[Hit]:
                         what = f"{kind}: status {status} is counted as fail; the write may have happened"
                         yield block.line_of(*path), block.section, name, what
     words = re.compile(
-        r"(?:time(?:d)?[ -]?outs?|connection (?:loss|reset)s?)\b[^.;|]*\b(?:counts?|counted|is|are|"
-        r"treated|taken|recorded)\b[^.;|]*\bfail",
+        r"(?:time(?:d)?[ -]?outs?|connection (?:loss|reset)s?)\b[^.;|]{0,200}\b(?:counts?|counted|is|are|"
+        r"treated|taken|recorded)\b[^.;|]{0,200}\bfail",
         re.I,
     )
     for section in review.plan.sections:
