@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from refute.repository.ranking import Candidate
 from refute.repository.sentences import stems_of
 
-_SAME = 0.58
+_SAME = 0.5
 _MOST_LOOKED_AT = 40
 
 
 def near_duplicates(rows: Sequence[Candidate]) -> list[list[Candidate]]:
     """Clusters of candidates, each headed by its best, in the order of their heads.
 
-    Two statements are alike when the words they share weigh at least 58 % of all their words (a weighted
+    Two statements are alike when the words they share weigh at least half of all their words (a weighted
     Jaccard measure; rare words weigh more). Only heads that share one of a statement's rarest words are
     compared, so the cost is about linear.
     """

@@ -78,7 +78,7 @@ _LICENCE = re.compile(
     r"contributing|security|owners|governance|adopters|credits|thanks|patents|dco|cla)[^/]*$|"
     r"(^|/)licen[cs]es?/", re.I)  # fmt: skip
 _EXAMPLE = re.compile(
-    r"(^|/)(examples?|samples?|demos?|tutorials?|quickstart|getting[-_]started|playground|snippets|myapp|"
+    r"(^|/)(examples?|samples?|demos?|tutorials?|quickstart|playground|snippets|myapp|"
     r"cookbook|blog|community|talks|meetings?)(/|[^/]*$)", re.I)  # fmt: skip
 _TOOLING = re.compile(
     r"(^|/)(tools?|scripts?|hack|ci|benchmarks?|bench|perf|([\w-]*-)?contrib|utils?|dev|build|cmake|packaging|deploy|"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from refute.repository.facts import FileFacts, Statement
 from refute.repository.file_kinds import role_of
-from refute.repository.lexicon import categories_of_word
+from refute.repository.lexicon import CATEGORIES, categories_of_word
 from refute.repository.mirror import SourceFile
 from refute.repository.sentences import words_of
 
@@ -30,10 +30,10 @@ ROLE_WORTH = {
     "ci": -3.0,
 }
 CHANNEL_WORTH = {
-    "document": 0.0,
+    "document": 0.25,
     "doc-comment": 0.2,
     "code-comment": -0.2,
-    "setting": 0.1,
+    "setting": 0.35,
     "error": -0.4,
     "assertion": -0.1,
     "test-name": 0.2,
@@ -41,15 +41,9 @@ CHANNEL_WORTH = {
 }
 # The most of any prefix that one channel may fill, so that test names do not drown documents.
 CHANNEL_SHARE = {
-    "document": 0.65,
-    "doc-comment": 0.5,
-    "code-comment": 0.35,
-    "setting": 0.45,
-    "error": 0.1,
-    "assertion": 0.08,
-    "test-name": 0.06,
-    "log": 0.03,
-}
+    "document": 0.9, "doc-comment": 0.75, "code-comment": 0.6, "setting": 0.8, "error": 0.1,
+    "assertion": 0.08, "test-name": 0.06, "log": 0.03,
+}  # fmt: skip
 _ASIDE = re.compile(
     r"(^|/)(cli|cmd|ctl|client|clients|ui|console|web|metrics?|logging|stats|compat|legacy|internal/testutil|mocks?|grammar|parser|admin-ui|reports?|proposals?|kips?|adr|faq)(/|$|\.)",
     re.I,
@@ -58,6 +52,7 @@ _TELLING = re.compile(
     r"guarante|consisten|reliab|durab|persist|order|semantic|fail|deliver|ack|safe|isolation|atomic|lock|timeout|retr|"
     r"recover|replicat|lease|transaction|unique|idempot|duplicat|stall|shutdown|limit|election|quorum|session|watch|"
     r"visibility|crash|loss|conflict|commit|member|snapshot|sync|expir", re.I)  # fmt: skip
+_OURSELVES = re.compile(r"\b(we|our|us)\b", re.I)
 _ROOT = re.compile(r"^[^/]+$")
 
 
@@ -88,9 +83,25 @@ def candidates(files: Iterable[tuple[SourceFile, FileFacts]]) -> list[Candidate]
             if row.channel == "test-name":
                 channel += 1.2
             heading = 0.4 if _TELLING.search(row.heading.rsplit(" > ", 1)[-1] or row.symbol) else 0.0
-            found.append(Candidate(file.path, file.blob, row, row.score + place + channel + heading))
+            found.append(
+                Candidate(file.path, file.blob, row, row.score + place + channel + heading + _manner(row))
+            )
     found.sort(key=lambda row: (-row.worth, row.path, row.statement.line))
     return found
+
+
+def _manner(row: Statement) -> float:
+    """How it is said: notes of programmers to themselves are worth less, promises about data a bit more."""
+    worth = (
+        0.2
+        if CATEGORIES[row.category] == "idempotency"
+        else 0.1
+        if CATEGORIES[row.category] == "durability"
+        else 0.0
+    )
+    if row.channel != "document" and _OURSELVES.search(row.text):
+        worth -= 0.35
+    return worth - (0.25 if len(row.text) > 400 else 0.0)
 
 
 def path_worth(path: str) -> float:

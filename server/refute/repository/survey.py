@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 from refute.repository.facts import FileFacts, cache_key, read_facts
 from refute.repository.file_kinds import language_of, role_of
 from refute.repository.mirror import RepositorySnapshot, SourceFile
 from refute.repository.store import FactStore
+from refute.repository.worker import WorkerDiedError, facts_in_parallel
 
 _WORTH_A_POOL_BYTES = 1_500_000
 _BATCH_BYTES = 250_000
@@ -88,10 +86,8 @@ def _read_all(snapshot: RepositorySnapshot, files: Sequence[SourceFile]) -> list
             batches.append([])
             held = 0
     try:
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(cores, mp_context=context) as pool:
-            return [row for part in pool.map(read_batch, batches) for row in part]
-    except (BrokenProcessPool, RuntimeError, OSError):
+        return facts_in_parallel(batches, cores)
+    except (WorkerDiedError, OSError):
         return [row for batch in batches for row in read_batch(batch)]
 
 

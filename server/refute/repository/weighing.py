@@ -49,6 +49,7 @@ _ASKS = re.compile(r"\?\s*$")
 _CODEY = re.compile(r"[{}$;=\\|]|->|=>|\(\)|::|\[\]|</")
 
 
+_TELLING_KINDS = (("guarantee", 0.4), ("never", 0.2), ("default", 0.2), ("comparison", 0.1), ("unless", 0.1))
 _PROMISING_KINDS = frozenset(
     [
         "must",
@@ -119,7 +120,10 @@ def weigh(text: str) -> Weighed | None:
         return None
     words = len(tokens)
     density = domain / math.sqrt(max(words, 8))
-    score = math.log1p(promise) * 1.5 + math.log1p(domain) * 1.5 + min(density, 3.0) * 0.15
+    # past a few words of the field, more of them make a sentence long and not more of a promise
+    score = math.log1p(promise) * 1.6 + math.log1p(min(domain, 4.0)) * 1.2 + min(density, 2.0) * 0.1
+    kinds = {name for name, _ in found}
+    score += sum(worth for name, worth in _TELLING_KINDS if name in kinds)
     score -= 0.28 * min(mechanics, 6) + (0.8 if mechanics > words * 0.3 else 0.0)
     if _CHATTER.search(text):
         score -= 1.3
@@ -133,7 +137,7 @@ def weigh(text: str) -> Weighed | None:
         score -= 0.7
     elif words > 60:
         score -= 0.5
-    adjusted = _adjusted(sums, {name for name, _ in found})
+    adjusted = _adjusted(sums, kinds)
     top, secondary = category_of(adjusted)
     return Weighed(
         round(score, 3), top, secondary, round(promise, 2), round(domain, 2), tuple(reasons), adjusted
