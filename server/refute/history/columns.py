@@ -46,31 +46,36 @@ def hashable(value: Any) -> Hashable:
     return value if isinstance(value, Hashable) else repr(value)
 
 
-class Codes:
-    """Small integers for the distinct values of a column, in the order in which they were first seen."""
+class Codes(dict[Hashable, int]):
+    """Small integers for the distinct values of a column, in the order in which they were first seen.
 
-    __slots__ = ("_code", "values")
+    Looking up an integer, a string or None makes up its code if it is new; other values go through `of`.
+    """
+
+    __slots__ = ("values_seen",)
 
     def __init__(self) -> None:
-        self.values: list[Any] = []
-        self._code: dict[Hashable, int] = {}
+        super().__init__()
+        self.values_seen: list[Any] = []
+
+    def __missing__(self, value: Hashable) -> int:
+        code = self[value] = len(self.values_seen)
+        self.values_seen.append(value)
+        return code
 
     def of(self, value: Any) -> int:
-        """The code of a value, made up if it is new."""
-        code = self._code.setdefault(hashable(value), len(self.values))
-        if code == len(self.values):
-            self.values.append(value)
+        """The code of any value."""
+        known = hashable(value)
+        code = self.get(known)
+        if code is None:
+            code = self[known] = len(self.values_seen)
+            self.values_seen.append(value)
         return code
 
     def encode(self, values: Sequence[Any]) -> list[int]:
-        """The codes of many values; quick where they repeat or are integers."""
-        known = self._code
+        """The codes of many values."""
         if set(map(type, values)) <= {int, str, type(None)}:
-            for value in dict.fromkeys(values):
-                if value not in known:
-                    known[value] = len(self.values)
-                    self.values.append(value)
-            return [known[value] for value in values]
+            return [self[value] for value in values]
         return [self.of(value) for value in values]
 
 
@@ -180,11 +185,11 @@ def columns_of(operations: Iterable[Operation]) -> Columns:
     phase = {value: code for code, value in enumerate(PHASES)}
     return Columns(
         process=np.array(process.encode([op.process for op in rows]), dtype=np.int32),
-        processes=process.values,
+        processes=process.values_seen,
         kind=np.array(kind.encode([op.kind for op in rows]), dtype=np.int32),
-        kinds=kind.values,
+        kinds=kind.values_seen,
         key=np.array(key.encode([op.key for op in rows]), dtype=np.int32),
-        keys=key.values,
+        keys=key.values_seen,
         input=[op.input for op in rows],
         output=[op.output for op in rows],
         outcome=np.array([outcome[op.outcome] for op in rows], dtype=np.int8),
@@ -193,9 +198,9 @@ def columns_of(operations: Iterable[Operation]) -> Columns:
             [OPEN if op.completed_ns is None else op.completed_ns for op in rows], dtype=np.int64
         ),
         error=np.array([-1 if op.error is None else error.of(op.error) for op in rows], dtype=np.int32),
-        errors=error.values,
+        errors=error.values_seen,
         node=np.array([-1 if op.node is None else node.of(op.node) for op in rows], dtype=np.int32),
-        nodes=node.values,
+        nodes=node.values_seen,
         epoch=np.array([op.epoch for op in rows], dtype=np.int32),
         phase=np.array([phase[op.phase] for op in rows], dtype=np.int8),
         extra={row: op.extra for row, op in enumerate(rows) if op.extra},

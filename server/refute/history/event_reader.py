@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from array import array
 from typing import Any
 
 import orjson
@@ -125,20 +126,13 @@ def _add_events(events: list[Any], first: int, pairing: Pairing) -> None:
     done_times = _of_type([event["time_ns"] for event in closing], {int}, "time_ns")
     opened, closed = pairing.invocations, pairing.completions
     row = len(opened.identity)
-    nodes: dict[int, str] = {}
     epochs: dict[int, int] = {}
     phases: dict[int, int] = {}
     extras: dict[int, Any] = {}
+    nodes = _of_type([event.get("node") for event in opening], {str, type(None)}, "node")
     for number, event in enumerate(opening, row):
-        if len(event) > 7:
-            _read_rare(event, number, nodes, epochs, phases, extras)
-        else:
-            node = event.get("node")
-            if node is not None:
-                nodes[number] = node
-            if "epoch" in event or "phase" in event or "extra" in event:
-                _read_rare(event, number, nodes, epochs, phases, extras)
-    _of_type(list(nodes.values()), {str}, "node")
+        if "epoch" in event or "phase" in event or "extra" in event:
+            _read_rare(event, number, epochs, phases, extras)
     errors = {
         number: str(event["error"])
         for number, event in enumerate(closing, len(closed.identity))
@@ -149,20 +143,24 @@ def _add_events(events: list[Any], first: int, pairing: Pairing) -> None:
         for number, event in enumerate(closing, len(closed.identity))
         if event.get("extra")
     }
-    opened.identity += ids
-    opened.process += processes
-    opened.kind += kinds
-    opened.time += times
-    opened.key += [event.get("key") for event in opening]
+    opened.identity.extend(ids)
+    opened.process.extend(processes)
+    opened.kind.extend(kinds)
+    opened.time.extend(times)
+    opened.key.extend([event.get("key") for event in opening])
     opened.input += [event.get("input") for event in opening]
     opened.line.extend(number for number, name in zip(lines, names, strict=True) if name == "invoke")
-    opened.node |= nodes
+    if any(node is not None for node in nodes) or opened.node.codes:
+        blank = array("i", [-1]) * (row - len(opened.node.codes))
+        known = opened.node.table
+        opened.node.codes.extend(blank)
+        opened.node.codes.extend([-1 if node is None else known[node] for node in nodes])
     opened.epoch |= epochs
     opened.phase |= phases
     opened.extra |= extras
-    closed.identity += done
-    closed.time += done_times
-    closed.outcome += [COMPLETIONS[event["event"]] for event in closing]
+    closed.identity.extend(done)
+    closed.time.extend(done_times)
+    closed.outcome.extend(COMPLETIONS[event["event"]] for event in closing)
     closed.output += [event.get("output") for event in closing]
     closed.line.extend(number for number, name in zip(lines, names, strict=True) if name != "invoke")
     closed.error |= errors
@@ -172,13 +170,10 @@ def _add_events(events: list[Any], first: int, pairing: Pairing) -> None:
 def _read_rare(
     event: dict[str, Any],
     row: int,
-    nodes: dict[int, str],
     epochs: dict[int, int],
     phases: dict[int, int],
     extras: dict[int, Any],
 ) -> None:
-    if event.get("node") is not None:
-        nodes[row] = event["node"]
     if event.get("epoch"):
         epochs[row] = _of_type([event["epoch"]], {int}, "epoch")[0]
     phase = event.get("phase", "main")

@@ -4,30 +4,64 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from refute.history.columns import FAIL, INFO, OK, OPEN, Codes, Columns, OperationTable
 from refute.history.error import HistoryError
 from refute.history.history import Completeness, History
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 OnBadLine = Literal["error", "count"]
 COMPLETIONS: Mapping[str, int] = {"ok": OK, "fail": FAIL, "info": INFO}
 
 
+class Coded:
+    """A column of few distinct values, kept as codes."""
+
+    __slots__ = ("codes", "table")
+
+    def __init__(self) -> None:
+        self.codes = array("i")
+        self.table = Codes()
+
+    def append(self, value: Any) -> None:
+        """Adds one value."""
+        self.codes.append(self.table.of(value))
+
+    def extend(self, values: Sequence[Any]) -> None:
+        """Adds many values."""
+        self.codes.extend(self.table.encode(values))
+
+    def pad(self, size: int) -> NDArray[np.int32]:
+        """The codes, with -1 for what was never given, up to that size."""
+        import numpy as np
+
+        codes = np.full(size, -1, dtype=np.int32)
+        codes[: len(self.codes)] = np.frombuffer(self.codes, dtype=np.int32)
+        return codes
+
+
+def _integers() -> array[int]:
+    return array("q")
+
+
 @dataclass(slots=True)
 class Invocations:
-    """Columns of the events that open operations, in file order."""
+    """Columns of the events that open operations, in file order; `node` may be shorter than the rest."""
 
-    identity: list[int] = field(default_factory=list)
-    line: array[int] = field(default_factory=lambda: array("q"))
-    process: list[Any] = field(default_factory=list)
-    kind: list[str] = field(default_factory=list)
-    key: list[Any] = field(default_factory=list)
+    identity: array[int] = field(default_factory=_integers)
+    line: array[int] = field(default_factory=_integers)
+    process: Coded = field(default_factory=Coded)
+    kind: Coded = field(default_factory=Coded)
+    key: Coded = field(default_factory=Coded)
     input: list[Any] = field(default_factory=list)
-    time: list[int] = field(default_factory=list)
-    node: dict[int, str] = field(default_factory=dict)
+    time: array[int] = field(default_factory=_integers)
+    node: Coded = field(default_factory=Coded)
     epoch: dict[int, int] = field(default_factory=dict)
     phase: dict[int, int] = field(default_factory=dict)
     extra: dict[int, Mapping[str, Any]] = field(default_factory=dict)
@@ -37,11 +71,11 @@ class Invocations:
 class Completions:
     """Columns of the events that close operations, in file order; `outcome` is a code."""
 
-    identity: list[int] = field(default_factory=list)
-    line: array[int] = field(default_factory=lambda: array("q"))
-    outcome: list[int] = field(default_factory=list)
+    identity: array[int] = field(default_factory=_integers)
+    line: array[int] = field(default_factory=_integers)
+    outcome: bytearray = field(default_factory=bytearray)
     output: list[Any] = field(default_factory=list)
-    time: list[int] = field(default_factory=list)
+    time: array[int] = field(default_factory=_integers)
     error: dict[int, str] = field(default_factory=dict)
     extra: dict[int, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -75,7 +109,7 @@ class Pairing:
 
         opened, closed = self.invocations, self.completions
         size = len(opened.identity)
-        ids = np.array(opened.identity, dtype=np.int64)
+        ids = _array(opened.identity)
         order = np.argsort(ids, kind="stable")
         ranked = ids[order]
         alive = np.ones(size, dtype=bool)
@@ -89,9 +123,7 @@ class Pairing:
             order = order[alive[order]]
             ranked = ids[order]
 
-        closing = np.array(closed.identity, dtype=np.int64)
-        lines = np.frombuffer(closed.line, dtype=np.int64) if closed.line else np.zeros(0, dtype=np.int64)
-        opening = np.frombuffer(opened.line, dtype=np.int64) if opened.line else np.zeros(0, dtype=np.int64)
+        closing, lines, opening = _array(closed.identity), _array(closed.line), _array(opened.line)
         place = np.searchsorted(ranked, closing)
         place[place == len(ranked)] = 0
         matched = ranked[place] == closing if len(ranked) else np.zeros(len(closing), dtype=bool)
@@ -116,13 +148,12 @@ class Pairing:
                     )
 
         open_rows = completion < 0
-        processes = Codes()
-        process = np.array(processes.encode(opened.process), dtype=np.int32)
+        process = opened.process.pad(size)
         self._one_at_a_time(process, opening, completion, lines, alive)
 
-        times = np.array(opened.time, dtype=np.int64)
+        times = _array(opened.time)
         finished = np.full(size, OPEN, dtype=np.int64)
-        finished[~open_rows] = np.array(closed.time, dtype=np.int64)[completion[~open_rows]]
+        finished[~open_rows] = _array(closed.time)[completion[~open_rows]]
         for row in np.nonzero(alive & (finished < times))[0].tolist():
             self.complain(
                 f"time runs backwards: operation {opened.identity[row]} completed at {finished[row]} ns, "
@@ -132,11 +163,11 @@ class Pairing:
             finished[row] = OPEN
             open_rows[row] = True
         outcome = np.full(size, INFO, dtype=np.int8)
-        outcome[~open_rows] = np.array(closed.outcome, dtype=np.int8)[completion[~open_rows]]
+        outcome[~open_rows] = np.frombuffer(closed.outcome, dtype=np.int8)[completion[~open_rows]]
 
         keep = np.nonzero(alive)[0]
         keep = keep[np.argsort(times[keep], kind="stable")]
-        columns = self._columns(keep, process, processes, times, finished, outcome, completion, open_rows)
+        columns = self._columns(keep, process, times, finished, outcome, completion, open_rows)
         count = int(open_rows[keep].sum())
         return History(
             OperationTable(columns),
@@ -161,8 +192,9 @@ class Pairing:
         for place in np.nonzero(clash)[0].tolist():
             first, second = int(rows[place]), int(rows[place + 1])
             opened = self.invocations
+            name = opened.process.table.values_seen[process[second]]
             self.complain(
-                f"two operations in flight: process {opened.process[second]!r} invoked "
+                f"two operations in flight: process {name!r} invoked "
                 f"{opened.identity[second]} while its operation of line {opened.line[first]} was open",
                 opened.line[second],
                 "a process has one operation in flight: complete the first one, or use another process",
@@ -183,7 +215,6 @@ class Pairing:
         self,
         keep: Any,
         process: Any,
-        processes: Codes,
         times: Any,
         finished: Any,
         outcome: Any,
@@ -194,15 +225,12 @@ class Pairing:
 
         opened, closed = self.invocations, self.completions
         size = len(keep)
-        kinds, keys, nodes, errors = Codes(), Codes(), Codes(), Codes()
-        kind = np.array(kinds.encode(opened.kind), dtype=np.int32)[keep]
-        key = np.array(keys.encode(opened.key), dtype=np.int32)[keep]
-        node = np.full(len(times), -1, dtype=np.int32)
+        errors = Codes()
+        if not opened.key.codes:
+            opened.key.extend([None] * len(times))
         epoch = np.zeros(len(times), dtype=np.int32)
         phase = np.ones(len(times), dtype=np.int8)
         error = np.full(len(times), -1, dtype=np.int32)
-        if opened.node:
-            node[list(opened.node)] = nodes.encode(list(opened.node.values()))
         if opened.epoch:
             epoch[list(opened.epoch)] = list(opened.epoch.values())
         if opened.phase:
@@ -211,7 +239,6 @@ class Pairing:
             coded = np.full(len(closed.identity), -1, dtype=np.int32)
             coded[list(closed.error)] = errors.encode(list(closed.error.values()))
             error[~open_rows] = coded[completion[~open_rows]]
-        outputs: list[Any] = closed.output
         answers = completion[keep]
         answers[open_rows[keep]] = -1
         extra: Mapping[int, Mapping[str, Any]] = self._extra(completion)
@@ -222,24 +249,39 @@ class Pairing:
             extra = {
                 int(position[row]): value for row, value in extra.items() if alive is None or row in alive
             }
-        inputs = opened.input
         return Columns(
             process=process[keep],
-            processes=processes.values,
-            kind=kind,
-            kinds=kinds.values,
-            key=key,
-            keys=keys.values,
-            input=[inputs[row] for row in keep.tolist()],
-            output=[None if row < 0 else outputs[row] for row in answers.tolist()],
+            processes=opened.process.table.values_seen,
+            kind=opened.kind.pad(len(times))[keep],
+            kinds=opened.kind.table.values_seen,
+            key=opened.key.pad(len(times))[keep],
+            keys=opened.key.table.values_seen,
+            input=_taken(opened.input, keep),
+            output=_taken(closed.output, answers),
             outcome=outcome[keep],
             invoked=times[keep],
             completed=finished[keep],
             error=error[keep],
-            errors=errors.values,
-            node=node[keep],
-            nodes=nodes.values,
+            errors=errors.values_seen,
+            node=opened.node.pad(len(times))[keep],
+            nodes=opened.node.table.values_seen,
             epoch=epoch[keep],
             phase=phase[keep],
             extra=extra,
         )
+
+
+def _array(column: array[int]) -> NDArray[np.int64]:
+    import numpy as np
+
+    return np.frombuffer(column, dtype=np.int64) if column else np.zeros(0, dtype=np.int64)
+
+
+def _taken(values: list[Any], rows: NDArray[np.int64]) -> list[Any]:
+    """The values at those rows, None where a row is negative."""
+    import numpy as np
+
+    column = np.fromiter(values, dtype=object, count=len(values))
+    if len(rows) and rows.min() < 0:
+        column = np.append(column, np.array([None], dtype=object))
+    return column[rows].tolist()  # type: ignore[no-any-return]

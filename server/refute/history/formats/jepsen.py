@@ -13,7 +13,7 @@ from refute.history.error import HistoryError
 from refute.history.formats import edn
 from refute.history.formats.edn_shapes import ENDS, NEMESIS, STARTS, Shapes
 from refute.history.history import History
-from refute.history.pairing import COMPLETIONS, OnBadLine, Pairing
+from refute.history.pairing import COMPLETIONS, Coded, OnBadLine, Pairing
 from refute.history.text_source import Chunk, chunks
 
 _READS = frozenset({"read", "r", "get"})
@@ -132,16 +132,12 @@ class Events:
         opened, closed = pairing.invocations, pairing.completions
         if self.untimed:
             pairing.clock = "index"
-            opened.time = list(opened.line)
-            closed.time = list(closed.line)
+            opened.time = opened.line[:]
+            closed.time = closed.line[:]
             if self.completed_only:
                 pairing.clock = "wall"
                 pairing.notes.append("no invocation is recorded, so nothing is known of real time")
-        if opened.identity and any(process is None for process in opened.process):
-            pairing.notes.append("operations without a process count as one each")
-            opened.process = [
-                f"p{row}" if process is None else process for row, process in enumerate(opened.process)
-            ]
+        _name_the_nameless(pairing)
         _split_tuples(pairing)
         return pairing.history()
 
@@ -168,27 +164,41 @@ def _asked(kind: str, value: Any) -> Any:
     return value
 
 
+def _name_the_nameless(pairing: Pairing) -> None:
+    """Gives every operation without a process one of its own."""
+    process = pairing.invocations.process
+    if None not in process.table:
+        return
+    pairing.notes.append("operations without a process count as one each")
+    nobody, seen = process.table[None], process.table.values_seen
+    named = [f"p{row}" if code == nobody else seen[code] for row, code in enumerate(process.codes)]
+    pairing.invocations.process = Coded()
+    pairing.invocations.process.extend(named)
+
+
 def _split_tuples(pairing: Pairing) -> None:
     """Takes `[key value]` apart where every operation is of that form and reads ask with `[key nil]`."""
     opened, closed = pairing.invocations, pairing.completions
     reads = False
-    for kind, value in zip(opened.kind, opened.input, strict=True):
+    reading = [kind in _READS for kind in opened.kind.table.values_seen]
+    for kind, value in zip(opened.kind.codes, opened.input, strict=True):
         if type(value) is not list or len(value) != 2:
             break
-        if kind in _READS:
+        if reading[kind]:
             if value[1] is not None:
                 break
             reads = True
     else:
         if reads:
-            opened.key = [value[0] for value in opened.input]
+            keys = [value[0] for value in opened.input]
+            opened.key.extend(keys)
             opened.input = [value[1] for value in opened.input]
             for place, row in enumerate(closed.identity):
                 value = closed.output[place]
-                if type(value) is list and len(value) == 2 and value[0] == opened.key[row]:
+                if type(value) is list and len(value) == 2 and value[0] == keys[row]:
                     closed.output[place] = value[1]
             return
-    opened.key = [None] * len(opened.identity)
+    opened.key.extend([None] * len(opened.identity))
 
 
 def read_edn(path: str | os.PathLike[str], *, on_bad_line: OnBadLine = "error") -> History:
@@ -220,6 +230,7 @@ def _add_shaped(chunk: Chunk, start: int, shapes: Shapes, events: Events) -> int
     values, names = shapes.values, shapes.names
     opened, closed, running = events.pairing.invocations, events.pairing.completions, events.open
     lines, first = chunk.lines, chunk.first
+    process_code, kind_code = opened.process.table, opened.kind.table
     for number in range(start, first + len(lines)):
         line = lines[number - first]
         for fits, order in shapes.shapes:
@@ -237,8 +248,8 @@ def _add_shaped(chunk: Chunk, start: int, shapes: Shapes, events: Events) -> int
             row = running[process] = len(opened.identity)
             opened.identity.append(row)
             opened.line.append(number)
-            opened.process.append(process)
-            opened.kind.append(names[name])
+            opened.process.codes.append(process_code[process])
+            opened.kind.codes.append(kind_code[names[name]])
             opened.input.append(value)
             opened.time.append(int(time))
         else:
