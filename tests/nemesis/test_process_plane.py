@@ -155,6 +155,19 @@ def test_a_node_that_has_ended_cannot_be_paused(room: Room) -> None:
     assert room.phases == []
 
 
+def test_a_paused_node_is_not_paused_again_but_can_be_killed(room: Room) -> None:
+    time.sleep(0.6)
+    paused = room.apply({"pause": "n1"}, "n1")
+    time.sleep(0.3)
+    with pytest.raises(NemesisError, match="n1: it is paused already"):
+        room.apply({"pause": "n1"}, "n1")
+    killed = room.apply({"kill": "n1"}, "n1")
+    assert room.nemesis.heal("all").failed == {}
+    assert room.nemesis.landing(paused).landed
+    assert room.nemesis.landing(killed).landed
+    assert ask(room.cluster, "n1")["boots"] == 2
+
+
 def test_healing_twice_does_no_harm(room: Room) -> None:
     fault = room.apply({"pause": "n1"}, "n1")
     assert room.nemesis.heal(fault).healed == (fault,)

@@ -7,7 +7,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -16,9 +15,10 @@ from typing import Any, Self
 from refute.errors import RefuteError
 from refute.history.fault import FaultEvent, FaultPhase, Landing
 from refute.nemesis.errors import FaultInputError, NemesisError
-from refute.nemesis.evidence import Around, Sampler, victim_signals
+from refute.nemesis.evidence import Sampler, victim_signals
 from refute.nemesis.guard import start_guard
 from refute.nemesis.healing import HealReport, end_processes, sweep
+from refute.nemesis.injection import ON, Healed, Injection, as_trigger, is_meant
 from refute.nemesis.ledger import MARK, Ledger, read_ledger
 from refute.nemesis.mechanisms import planes_for
 from refute.nemesis.names import Names
@@ -38,30 +38,6 @@ HANG_S = 20.0
 _BEYOND_ITS_TIME_S = 30.0
 _BEAT_S = 1.0
 _ATTEMPTS = 4
-
-
-@dataclass(slots=True)
-class _Injection:
-    fault: Fault
-    plane: Plane
-    action: FaultAction
-    targets: tuple[str, ...]
-    undos: tuple[Undo, ...]
-    around: Around
-    victims: Mapping[tuple[str, str], VictimSignal]
-    phase: FaultPhase = FaultPhase.PLANNED
-    heal_at_s: float | None = None
-    healed_ns: int | None = None
-    note: str = ""
-    landing: Landing | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Healed:
-    """Which faults were healed, and what is left of each that was not."""
-
-    healed: tuple[str, ...] = ()
-    failed: Mapping[str, str] = field(default_factory=dict)
 
 
 class Nemesis:
@@ -94,7 +70,7 @@ class Nemesis:
         self._lock = threading.RLock()
         self._epoch = 0
         self._count = 0
-        self._injections: dict[str, _Injection] = {}
+        self._injections: dict[str, Injection] = {}
         self._planes: dict[str, Plane] = {}
         self._ledger: Ledger | None = None
         self._heartbeat = -1
@@ -170,6 +146,7 @@ class Nemesis:
         with self._lock:
             injection = self._plan(action, tuple(targets), aliases or {})
             fault, plane = injection.fault, injection.plane
+            self._keep_what_is_about_to_change(fault)
             try:
                 detail = plane.apply(fault, lambda prefix: self._sampler.keep(injection.around, prefix))
             except BaseException as error:
@@ -178,7 +155,7 @@ class Nemesis:
             on_ns = int(detail.get("on_ns") or time.monotonic_ns())
             self._epoch += 1
             injection.phase = FaultPhase.APPLIED
-            self._tell(injection, _triggered(trigger, on_ns), detail, on_ns)
+            self._tell(injection, as_trigger(trigger, on_ns), detail, on_ns)
             self._sampler.started(injection.around)
             if action.for_s is not None:
                 injection.heal_at_s = time.monotonic() + action.for_s
@@ -194,7 +171,7 @@ class Nemesis:
         is neither.
         """
         with self._lock:
-            chosen = [each for each in self._injections.values() if _is_meant(each, what)]
+            chosen = [each for each in self._injections.values() if is_meant(each, what)]
             if not chosen and what != "all" and what not in self.spec.nodes:
                 raise FaultInputError(f"{what!r} is no fault, label or node")
             on = [each for each in chosen if each.phase in (FaultPhase.APPLIED, FaultPhase.HEAL_FAILED)]
@@ -210,9 +187,7 @@ class Nemesis:
     def active(self) -> tuple[str, ...]:
         """The faults that are on."""
         return tuple(
-            each.fault.id
-            for each in self._injections.values()
-            if each.phase in _ON and each.healed_ns is None
+            each.fault.id for each in self._injections.values() if each.phase in ON and each.healed_ns is None
         )
 
     def landing(self, fault: str) -> Landing:
@@ -241,7 +216,7 @@ class Nemesis:
                 self.cluster.close()
                 return
             failed = {}
-            for injection in reversed([each for each in self._injections.values() if each.phase in _ON]):
+            for injection in reversed([each for each in self._injections.values() if each.phase in ON]):
                 # Undo, but start nothing that is to be stopped in a moment.
                 if left := self._heal_one(injection, None, start=False):
                     failed[injection.fault.id] = left
@@ -265,7 +240,7 @@ class Nemesis:
 
     # -- one fault ------------------------------------------------------------------------------------------
 
-    def _plan(self, action: FaultAction, nodes: tuple[str, ...], aliases: Mapping[str, str]) -> _Injection:
+    def _plan(self, action: FaultAction, nodes: tuple[str, ...], aliases: Mapping[str, str]) -> Injection:
         if self._ledger is None:
             raise NemesisError("no fault can be applied before the nemesis is prepared")
         parameters = read_parameters(action.plane, action.kind, action.parameters)
@@ -287,7 +262,7 @@ class Nemesis:
         deadline_ns = time.monotonic_ns() + int(lasts_s * 1e9)
         around = self._sampler.begin(list(victims))
         self._ledger.planned(fault.id, fault.plane, fault.kind, targets, undos, deadline_ns)
-        injection = _Injection(fault, plane, action, targets, undos, around, victims)
+        injection = Injection(fault, plane, action, targets, undos, around, victims)
         self._injections[fault.id] = injection
         self._tell(injection, None, {})
         return injection
@@ -295,7 +270,14 @@ class Nemesis:
     def _names(self, aliases: Mapping[str, str] | None) -> Names:
         return Names(self.spec.nodes, self.observer, aliases or {}, self._rng)
 
-    def _undo_attempt(self, injection: _Injection, error: BaseException) -> None:
+    def _keep_what_is_about_to_change(self, fault: Fault) -> None:
+        # A paused node that is killed had been paused: its readings are those of until now.
+        for other in self._injections.values():
+            if other.phase is FaultPhase.APPLIED and other.fault.plane == fault.plane:
+                for node in set(other.fault.nodes) & set(fault.nodes):
+                    self._sampler.keep(other.around, f"{node}.")
+
+    def _undo_attempt(self, injection: Injection, error: BaseException) -> None:
         assert self._ledger is not None
         injection.note = f"could not be applied: {error}"
         left = [still for undo in injection.undos if (still := left_after(undo.as_json()))]
@@ -307,7 +289,7 @@ class Nemesis:
             self._ledger.healed(injection.fault.id, "owner", injection.note)
         self._tell(injection, None, {"error": injection.note, "left": left})
 
-    def _heal_one(self, injection: _Injection, version: str | None, *, start: bool = True) -> str | None:
+    def _heal_one(self, injection: Injection, version: str | None, *, start: bool = True) -> str | None:
         assert self._ledger is not None
         fault, plane = injection.fault, injection.plane
         by = self._healed_by_others(injection)
@@ -346,14 +328,14 @@ class Nemesis:
             injection.note = f"was healed before its time by the {by}"
         return None
 
-    def _healed_by_others(self, injection: _Injection) -> str:
+    def _healed_by_others(self, injection: Injection) -> str:
         # The guard may have acted because we hung or the time was up. Then it was not on until now.
         entry = read_ledger(self.ledger_directory).entries.get(injection.fault.id)
         return f"{entry.healed_by} ({entry.why})" if entry and entry.healed_by else ""
 
     def _tell(
         self,
-        injection: _Injection,
+        injection: Injection,
         trigger: Mapping[str, Any] | None,
         detail: Mapping[str, Any],
         time_ns: int | None = None,
@@ -407,26 +389,5 @@ class Nemesis:
                 return  # the guard is gone; what it would do, the next start does
 
 
-_ON = (FaultPhase.APPLIED, FaultPhase.HEALING, FaultPhase.HEAL_FAILED)
-
-
-def _is_meant(injection: _Injection, what: str) -> bool:
-    named = ("all", injection.fault.id, injection.action.label)
-    return what in named or what in injection.fault.nodes
-
-
 def _nobody(_: FaultEvent) -> None:
     pass
-
-
-def _triggered(trigger: Seen | Mapping[str, Any] | None, on_ns: int) -> Mapping[str, Any] | None:
-    if trigger is None:
-        return None
-    if isinstance(trigger, Seen):
-        return {
-            "seen_ns": trigger.time_ns,
-            "read_ns": trigger.read_ns,
-            "roles": dict(trigger.roles),
-            "delay_ns": on_ns - trigger.time_ns,
-        }
-    return dict(trigger)

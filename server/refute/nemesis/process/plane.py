@@ -69,6 +69,8 @@ class ProcessPlane:
             process = self._cluster.node(node)
             if not process.running and fault.kind not in ("crash-loop", "rolling-restart"):
                 raise NemesisError(f"cannot {fault.kind} it: it has ended ({process.exit})", where=node)
+            if fault.kind == "pause" and process.running and state(process.pid) == "T":
+                raise NemesisError("it is paused already", where=node)
             version = fault.parameters.get("version")
             if version and version not in self._cluster.spec.versions:
                 raise FaultInputError(f"the system has no version {version!r}", where=node)
