@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 _LINE_MARKS = {
     "erlang": "%", "clojure": ";", "haskell": "--", "lua": "--", "sql": "--", "tla": "\\*", "ini": "#;",
@@ -24,6 +25,7 @@ _ITEM = re.compile(r"^(\s*)(?:[-*+•]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(\S.*)$")
 _TAG_LINE = re.compile(
     r"^\s*(?:@(?:param|return|returns|throws|exception|see|since|author|type|rtype|raise)\b|:param|:return|:rtype|:type)"
 )
+_DEFAULT_LINE = re.compile(r"\s*@?default(?:s|value)?\b", re.I)
 _MARKUP = re.compile(r"</?[a-zA-Z][^>]{0,80}/?>|\{@\w+\s+([^}]*)\}")
 
 
@@ -42,11 +44,14 @@ def comment_paragraphs(block: Sequence[tuple[int, str]]) -> Iterator[list[tuple[
     """The paragraphs and list items of one comment whose lines are already clean."""
     held: list[tuple[int, str]] = []
     fenced = False
+    ahead = {number: following for (number, _), (_, following) in pairwise(block)}
     for number, text in block:
         if text.strip().startswith(("```", "~~~", "<pre")):
             fenced = not fenced
             continue
         if fenced:
+            continue
+        if not text.strip() and _DEFAULT_LINE.match(ahead.get(number, "")):
             continue
         item = _ITEM.match(text)
         if not text.strip() or item or _TAG_LINE.match(text):

@@ -34,7 +34,7 @@ _WORDS: dict[str, dict[float, str]] = {
     "liveness": {
         3: "liveness deadlock* livelock* hang hangs stuck stall* starvation unavailab* failover failovers "
            "progress election elections elect elected re-election availability reconnect* step-down",
-        2: "timeout timeouts heartbeat* retry retries retried retrying recover recovers recovered recovery block blocks blocked "
+        2: "resync* readonly read-only timeout timeouts heartbeat* retry retries retried retrying recover recovers recovered recovery block blocks blocked "
            "blocking eventually partition partitions partitioned unreachable disconnect* keepalive backoff "
            " alive available dead wait waits waiting forever indefinitely candidate  campaign* expire expires expired "
            "expiration ttl reap* orphan* stalled prevote unresponsive rejoin* disrupt* promot*",
@@ -62,7 +62,7 @@ _WORDS: dict[str, dict[float, str]] = {
         1: "default defaults enabled enable option options start boot signal manual manually parameter parameters run running production require requires required recommended file process port clock clocks",
     },
     "idempotency": {
-        3: "idempoten* exactly-once at-least-once at-most-once dedup* de-dup* deduplicat* redeliver* redelivery "
+        3: "re-issue* reissue* twice idempoten* exactly-once at-least-once at-most-once dedup* de-dup* deduplicat* redeliver* redelivery "
            "duplicate duplicates duplicated duplication unique uniqueness uniquely",
         2: "conflict conflicts retry retries retried ack acks acked acknowledge* acknowledgement* acknowledgment* nack requeue* re-queue* "
            "once twice again redundant deliver* delivery delivered re-execute* reexecut* visibility "

@@ -26,6 +26,7 @@ _ASSERT_STATEMENT = re.compile(r"^\s*assert\s+([^\"'(].{8,160}?)(?:,\s*.*)?;?\s*
 _FLAG = re.compile(
     r"\(\s*(?:&?[\w.]+,\s*)?\"([a-zA-Z][\w.-]{2,60})\",\s*((?:[^,\"()]|\([^()]*\)){1,60}|\"[^\"]{0,60}\"),\s*\"((?:[^\"\\]|\\.){15,500})\""
 )
+_DEFINED = re.compile(r"\bDEFINE_\w+\(\s*(\w+),\s*([^,]{1,60}),")
 _DEFAULT = re.compile(
     r"(?:^|\s)((?:[A-Za-z_]\w*)?(?:[Dd]efault|DEFAULT)_?\w*)(?:\s*:\s*[\w.<>&' ]+|\s+[\w.]+)?\s*=\s*([^=\s][^;]{0,60}?)\s*(?:;|,|//.*|#.*)?$"
 )
@@ -77,6 +78,14 @@ def messages_in(lines: Sequence[str], language: str) -> Iterator[Message]:
         if flag and not _RAISES.search(line[: flag.start()]):
             yield Message(f"{flag.group(1)} (default {flag.group(2).strip()}): {_plain(flag.group(3))}", number, number,
                           "setting", 0.2, flag.group(1), flag.group(2).strip())  # fmt: skip
+            continue
+        defined = _DEFINED.search(line)
+        if defined:
+            text, end = _strings(lines, index, 3)
+            name, value = defined.group(1), defined.group(2).strip()
+            if text:
+                yield Message(f"{name} (default {value}): {text}", number, end, "setting", 0.2, name, value)
+                skip_to = end
             continue
         constant = _DEFAULT.search(line)
         if constant and "(" not in line.split("=")[0]:

@@ -17,6 +17,7 @@ _ABBREVIATION = re.compile(
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\-./:]+")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:['’-][A-Za-z]+)?|\d+(?:\.\d+)?")
+_DEFAULT = re.compile(r"@?defaults?(?:value)?\b[:\s]", re.I)
 _STOP = frozenset(
     [
         "the",
@@ -146,7 +147,19 @@ def split_sentences(lines: Sequence[tuple[int, str]]) -> list[Sentence]:
         begin = end
         while begin < len(whole) and whole[begin] == " ":
             begin += 1
-    return found
+    return _with_defaults(found)
+
+
+def _with_defaults(found: list[Sentence]) -> list[Sentence]:
+    """`Default: 5.` alone says nothing: it belongs to the sentence before it."""
+    joined: list[Sentence] = []
+    for one in found:
+        whole = one
+        if joined and len(one.text) < 80 and _DEFAULT.match(one.text):
+            before = joined.pop()
+            whole = Sentence(f"{before.text} {one.text}", before.line, one.end_line)
+        joined.append(whole)
+    return joined
 
 
 def _cuts(whole: str) -> list[int]:

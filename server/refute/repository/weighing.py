@@ -20,7 +20,18 @@ _TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:['’-][A-Za-z]+)*")
 _COMPOUNDS = re.compile(
     r"\b(exactly|at least|at most)[ -](once)\b|\b(split)[ -](brain)|\b(out)[ -]of[ -](order)|\b(step)(?:s|ped|ping)?[ -](down)|"
     r"\b(write)[ -](ahead)|\b(round)[ -](robin)|\b(back)[ -](pressure)|\b(in)[ -](flight)|\b(rate)[ -](limit)\w*|"
+    r"\b(re)[ -]?(?:run|processed|executed|issued|sent)\b|\b(time)[ -](?:limit|out)s?\b|\b(multiple) times\b|"
+    r"\b(?:run|executed|processed|delivered|issued) (again)\b|\b(?:node|server|peer|cluster|group)\b.*\b(unique)\b|"
+    r"\b(unique)\b.*\b(?:node|server|peer|cluster|group)\b|\b(read)[ -]?only mode|"
     r"\b(conf)(?:ig|iguration)?[ -]?(change)|\b(acknowledged)[ -](writes?)|\b(compare)[ -]and[ -](swap|set)", re.I)  # fmt: skip
+_MEANT = {
+    "re": "redelivered",
+    "again": "redelivered",
+    "multiple": "twice",
+    "time": "timeout",
+    "unique": "member",
+    "read": "readonly",
+}
 _NUMBER = re.compile(
     r"(?<![\w.])(\d+(?:[._,]\d+)*)\s*(ms|milliseconds?|µs|us|microseconds?|ns|s|secs?|seconds?|m|min|minutes?|h|hours?|days?|"
     r"%|percent|[kmgt]i?b|bytes?|[KMGT]i?B|times|retries|attempts|nodes?|members?|replicas?|ops/s|req/s|qps|entries|messages|connections)(?![\w])")  # fmt: skip
@@ -89,9 +100,9 @@ def weigh(text: str) -> Weighed | None:
     tokens = [piece for word in _TOKEN.findall(text) for piece in _parts(word)]
     if len(tokens) < 3:
         return None
-    tokens += [
-        "-".join(part.lower() for part in match.groups() if part) for match in _COMPOUNDS.finditer(text)
-    ]
+    for match in _COMPOUNDS.finditer(text):
+        compound = "-".join(part.lower() for part in match.groups() if part)
+        tokens.append(_MEANT.get(compound, compound))
     sums = [0.0] * len(CATEGORIES)
     seen: set[str] = set()
     mechanics = 0
