@@ -11,14 +11,26 @@ Step = Callable[[Any, Operation], Sequence[Any]]
 """The states after an operation; none if it is not allowed. An unknown operation has any answer."""
 
 
-def linearizable(operations: Sequence[Operation], initial: Sequence[Any], step: Step) -> bool:
+def in_real_time(one: Operation, two: Operation) -> bool:
+    """Whether one was certainly over before the other began."""
+    known = one.outcome is Outcome.OK and one.completed_ns is not None
+    return known and one.completed_ns < two.invoked_ns
+
+
+def in_its_process(one: Operation, two: Operation) -> bool:
+    """Whether one process certainly did one before the other."""
+    return one.outcome is Outcome.OK and one.process == two.process and one.index < two.index
+
+
+def linearizable(
+    operations: Sequence[Operation],
+    initial: Sequence[Any],
+    step: Step,
+    precedes: Callable[[Operation, Operation], bool] = in_real_time,
+) -> bool:
     """Whether some order of the ok operations and any of the unknown ones is allowed."""
     sure = [op for op in operations if op.outcome is Outcome.OK]
     maybe = [op for op in operations if op.outcome is Outcome.INFO]
-
-    def precedes(one: Operation, two: Operation) -> bool:
-        known = one.outcome is Outcome.OK and one.completed_ns is not None
-        return known and one.completed_ns < two.invoked_ns
 
     def place(left: list[Operation], optional: list[Operation], state: Any) -> bool:
         if not left:
@@ -55,3 +67,9 @@ def register(state: Any, op: Operation) -> Sequence[Any]:
     if op.kind == "delete":
         return [None]
     raise AssertionError(op.kind)
+
+
+def registers(state: Any, op: Operation) -> Sequence[Any]:
+    """Several registers; the state is a frozen set of their values by key."""
+    values = dict(state)
+    return [frozenset({**values, op.key: after}.items()) for after in register(values.get(op.key), op)]

@@ -193,6 +193,16 @@ def test_several_clocks_decide_nothing() -> None:
     assert "several clocks" in result.reason
 
 
+def test_several_clocks_still_show_what_no_clock_can_excuse() -> None:
+    back = history(
+        op(0, "write", 3, 0, 10), op(0, "read", 3, 20, 30), op(0, "read", None, 40, 50), clock="wall"
+    )
+    result = run_check("linearizable", back)
+    assert result.valid is False
+    assert result.checker == "linearizable"
+    assert "several clocks" in result.assumptions[0]
+
+
 def test_lines_that_could_not_be_read_leave_no_verdict() -> None:
     lost = history(op(1, "read", 3, 20, 30), completeness=Completeness(unreadable_lines=2))
     result = run_check("linearizable", lost)

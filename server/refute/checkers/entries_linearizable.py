@@ -38,4 +38,16 @@ ENTRIES = (
             "unknown_initial": "true where nobody knows what a key held at first",
         },
     ),
+    CheckerEntry(
+        name="sequential",
+        summary="registers: operations have one order that keeps each process's own, real time apart",
+        function="linearizable.sequential:check_sequential",
+        properties=("consistency", "sequential consistency"),
+        kinds=("read", "write", "cas", "get", "put", "append", "delete"),
+        options={
+            "model": "register (default), cas-register, kv",
+            "initial": "what a key holds before its first write (default: nil)",
+            "unknown_initial": "true where nobody knows what a key held at first",
+        },
+    ),
 )

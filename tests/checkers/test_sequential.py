@@ -1,0 +1,83 @@
+"""Sequential consistency of registers: each process's own order, and no clock."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from refute.checkers import Budget, CheckerError, run_check
+from refute.history import Outcome
+from tests.checkers import brute_force
+from tests.checkers.test_linearizable import explosive, history, op
+from tests.checkers.test_linearizable_fuzz import small
+
+
+def try_many(flavour: str, seeds: range) -> dict[bool, int]:
+    seen = {True: 0, False: 0}
+    for seed in seeds:
+        tried = small(random.Random(seed), flavour)
+        result = run_check("sequential", tried)
+        if result.valid == "unknown":
+            assert not any(one.outcome is not Outcome.FAIL for one in tried.operations), (seed, result)
+            continue
+        truth = brute_force.linearizable(
+            tried.operations, [frozenset()], brute_force.registers, brute_force.in_its_process
+        )
+        assert result.valid is truth, (seed, result, list(tried.operations))
+        seen[truth] += 1
+        if not truth:
+            (anomaly,) = result.anomalies
+            assert not brute_force.linearizable(
+                anomaly.operations, [frozenset()], brute_force.registers, brute_force.in_its_process
+            ), (seed, anomaly)
+    return seen
+
+
+@pytest.mark.parametrize("flavour", ["unique", "repeated", "cas"])
+def test_fast_and_slow_agree_on_small_histories(flavour: str) -> None:
+    seen = try_many(flavour, range(1000))
+    assert min(seen.values()) > 100, seen
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("flavour", ["unique", "repeated", "cas"])
+def test_fast_and_slow_agree_on_very_many_small_histories(flavour: str) -> None:
+    seen = try_many(flavour, range(10_000, 110_000))
+    assert min(seen.values()) > 10_000, seen
+
+
+def check(*operations: Any, **more: Any) -> Any:
+    return run_check("sequential", history(*operations, **more))
+
+
+def test_a_stale_read_by_another_process_is_allowed() -> None:
+    stale = (op(0, "write", 1, 0, 1), op(0, "write", 2, 2, 3), op(1, "read", 1, 10, 11))
+    assert check(*stale).valid is True
+    assert check(*stale, clock="wall").valid is True
+    assert run_check("linearizable", history(*stale)).valid is False
+
+
+def test_two_processes_that_miss_each_others_writes_are_not() -> None:
+    result = check(
+        op(0, "write", 1, 0, 1, key="x"), op(0, "read", None, 2, 3, key="y"),
+        op(1, "write", 1, 0, 1, key="y"), op(1, "read", None, 2, 3, key="x"),
+        op(2, "write", 7, 0, 1, key="z"), op(2, "read", 7, 2, 3, key="z"),
+    )  # fmt: skip
+    assert result.valid is False
+    assert len(result.anomalies[0].operations) == 4
+
+
+def test_a_process_that_overlaps_itself_has_no_order() -> None:
+    result = check(op(0, "write", 1, 0, 10), op(0, "read", 1, 5, 12))
+    assert result.valid == "unknown"
+    assert "process 0 had two operations in flight" in result.reason
+
+
+def test_a_budget_ends_in_unknown_and_other_models_are_refused() -> None:
+    result = run_check("sequential", explosive(40), budget=Budget(0.3, None))
+    assert result.valid == "unknown"
+    assert "time limit" in result.reason
+    with pytest.raises(CheckerError, match="for registers"):
+        run_check("sequential", explosive(5), {"model": "queue"})
