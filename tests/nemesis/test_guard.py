@@ -72,6 +72,8 @@ class Owner:
             if process and is_alive(process):
                 with suppress(ProcessLookupError):
                     os.kill(process.pid, signal.SIGKILL)
+        assert eventually(lambda: not guard_is_alive(self.ledger))
+        assert heal_everything(self.ledger).clean
 
 
 @pytest.fixture

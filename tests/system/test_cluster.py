@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -132,7 +134,18 @@ def test_two_clusters_never_get_the_same_port(tmp_path: Path) -> None:
         assert len(set(taken)) == 12
         for _ in range(3):
             assert first.allocate() == first.ports
-        assert len(first._lease._locks) == 6
+        assert len(first._lease._ports) == 6
+
+
+def test_a_port_stays_ours_while_its_node_is_down(tmp_path: Path) -> None:
+    with cluster_of(tmp_path) as cluster:
+        port = cluster.allocate()["n1"]["client"]
+        cluster._lease.release(port)
+        script = f"from refute.system.ports import _LOCKS; print(_LOCKS.lock({port}), _LOCKS.lock(1))"
+        said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        assert said.stdout.split() == ["False", "True"]
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["True", "True"]
 
 
 def test_peers_are_told_the_addresses_of_the_fault_plane(tmp_path: Path) -> None:

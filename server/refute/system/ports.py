@@ -8,6 +8,7 @@ import os
 import random
 import socket
 import tempfile
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,15 +20,17 @@ _ATTEMPTS = 2000
 
 
 class PortLease:
-    """Ports of one cluster. Each is locked by a file, so that no other run on this machine takes it while its
-    node is down, and is held bound until `release`, so that no other program does before the node starts.
+    """Ports of one cluster, each locked in a file and held bound.
+
+    The lock keeps other runs of this user from a port while its node is down; the socket, until `release`,
+    keeps other programs from it before the node starts.
 
     The range lies below the one that the kernel gives to outgoing connections, which would otherwise
     take the port of a killed node sooner or later.
     """
 
     def __init__(self) -> None:
-        self._locks: dict[int, int] = {}
+        self._ports: set[int] = set()
         self._bound: dict[int, socket.socket] = {}
         self._choice = random.Random(os.urandom(8))
 
@@ -37,8 +40,15 @@ class PortLease:
         first = _FIRST if last - _FIRST > 1000 else 10000
         for _ in range(_ATTEMPTS):
             port = self._choice.randint(first, last)
-            if port not in self._locks and self._try(port):
-                return port
+            if not _LOCKS.lock(port):
+                continue
+            try:
+                self._bound[port] = _bind(port, reuse=False)
+            except OSError:
+                _LOCKS.unlock(port)
+                continue
+            self._ports.add(port)
+            return port
         raise ClusterError(
             f"no free TCP port of 127.0.0.1 between {first} and {last}", hint="stop other clusters"
         )
@@ -50,24 +60,48 @@ class PortLease:
 
     def close(self) -> None:
         """Give all ports back."""
-        for port in list(self._bound):
+        for port in self._ports:
             self.release(port)
-        for port, lock in self._locks.items():
-            with suppress(OSError):
-                _lock_path(port).unlink()
-            os.close(lock)
-        self._locks.clear()
+            _LOCKS.unlock(port)
+        self._ports.clear()
 
-    def _try(self, port: int) -> bool:
-        lock = os.open(_lock_path(port), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._bound[port] = _bind(port, reuse=False)
-        except OSError:
-            os.close(lock)
-            return False
-        self._locks[port] = lock
-        return True
+
+class _Locks:
+    """One byte of one file for each port. The kernel's locks are those of a process, and are given up when
+    it ends or closes the file anywhere: so it is opened once, and what this process has is kept beside."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._ours: set[int] = set()
+        self._file = -1
+        self._owner = 0
+
+    def lock(self, port: int) -> bool:
+        with self._guard:
+            if self._owner != os.getpid():  # a forked child has the file, but none of the locks
+                self._file, self._owner, self._ours = _open_lock_file(), os.getpid(), set()
+            if port in self._ours:
+                return False
+            try:
+                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+            except OSError:
+                return False
+            self._ours.add(port)
+            return True
+
+    def unlock(self, port: int) -> None:
+        with self._guard:
+            if port in self._ours:
+                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, port)
+                self._ours.discard(port)
+
+
+_LOCKS = _Locks()
+
+
+def _open_lock_file() -> int:
+    path = Path(tempfile.gettempdir()) / f"refute-ports-{os.getuid()}.lock"
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
 def _bind(port: int, host: str = "127.0.0.1", *, reuse: bool) -> socket.socket:
@@ -100,12 +134,6 @@ def require_free(port: int, *, node: str, name: str, host: str = "127.0.0.1") ->
             where=node,
             hint="stop it, or let refute choose the port",
         ) from error
-
-
-def _lock_path(port: int) -> Path:
-    folder = Path(tempfile.gettempdir()) / f"refute-ports-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder / str(port)
 
 
 def _first_ephemeral() -> int:

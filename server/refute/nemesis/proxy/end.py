@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from refute.nemesis.proxy.flow import Flow
 
 _RESET = struct.pack("ii", 1, 0)
-_TCP_INFO = getattr(socket, "TCP_INFO", None) if hasattr(socket, "SO_PEERCRED") else None
+_TCP_INFO = getattr(socket, "TCP_INFO", None) if sys.platform == "linux" else None
 _ACKED_AT = 120  # tcpi_bytes_acked of Linux: what the other kernel has acknowledged
 
 
