@@ -15,12 +15,15 @@ ANY = "*"
 class Required:
     """Kinds of operation that must have succeeded in each part of a run; `*` is any kind.
 
-    `during_any` asks for at least one operation invoked while a fault was on, whatever came of it.
+    `since` are kinds that must have been invoked and have succeeded after the first fault was applied,
+    while it was on or later; `during_any` asks for at least one operation invoked while a fault was on,
+    whatever came of it.
     """
 
     before: tuple[str, ...] = ()
     during: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    since: tuple[str, ...] = ()
     during_any: bool = True
 
 
@@ -78,6 +81,8 @@ def _lacking(
             yield "no operation was invoked while a fault was on"
         succeeded_during = {operation.kind for operation in during if operation.outcome is Outcome.OK}
         yield from _missing(required.during, succeeded_during, "while a fault was on")
+    since = {operation.kind for operation in succeeded if first is None or operation.invoked_ns >= first}
+    yield from _missing(required.since, since, "after the first fault was applied")
     yield from _missing(required.after, after, "after the faults")
 
 
