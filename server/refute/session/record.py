@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from refute import __version__
 from refute.session.attempt_spec import AttemptSpec
 from refute.session.errors import SessionError
 from refute.session.files import digest, read_json, write_json, write_text
