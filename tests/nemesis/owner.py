@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -20,6 +21,7 @@ def main() -> None:
     if options.pop("linger", False):
         # Nodes that take their time to stop, so that a test can look at them while they are being healed.
         changes["command"] = ["sh", "-c", "trap '' TERM; \"$@\"; sleep 1", "lingering", *peer_spec().command]
+    dies_slowly = options.pop("dies_slowly", False)
     spec = peer_spec(3, **changes)
     cluster = Cluster(spec, root=root, plan_dir=root)
     with Nemesis(spec, cluster, run_dir=root, **options) as nemesis:
@@ -36,6 +38,11 @@ def main() -> None:
             "run": nemesis.environment[MARK],
         }
         print(json.dumps(said), flush=True)
+        if dies_slowly:  # the pipe is closed a moment before the process is gone
+            time.sleep(0.2)
+            os.close(nemesis._heartbeat)
+            time.sleep(0.3)
+            os._exit(9)
         time.sleep(600)
 
 

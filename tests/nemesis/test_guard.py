@@ -136,6 +136,14 @@ def test_killing_only_the_owner_heals_what_its_children_still_have_on(own: Calla
     assert not registered_ledgers()
 
 
+def test_an_owner_whose_pipe_closes_before_it_is_gone_leaves_nothing(own: Callable[..., Owner]) -> None:
+    owner = own(dies_slowly=True)
+    assert owner.process.wait(10) == 9
+    assert eventually(lambda: owner.healed_by() == {"f1": "guard", "f2": "guard"}, 5)
+    assert eventually(lambda: nothing_left(owner), 10)
+    assert eventually(lambda: not registered_ledgers())
+
+
 def test_an_owner_that_hangs_is_healed_and_its_nodes_go_on(own: Callable[..., Owner]) -> None:
     owner = own(hang_s=1.5)
     os.kill(owner.process.pid, signal.SIGSTOP)

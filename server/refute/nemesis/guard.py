@@ -28,6 +28,7 @@ from refute.system.process_table import ProcessId, identify, is_alive
 _TICK_S = 0.1
 _UP_WITHIN_S = 10.0
 _RETRY_FOR_S = 120.0
+_DYING_FOR_S = 2.0
 
 
 def start_guard(directory: Path, hang_s: float) -> int:
@@ -119,9 +120,8 @@ class Guard:
             if self.state.closed:
                 return
             failed = self._heal(why)
-            survivors: dict[str, str] = {}
-            if not owner_is_alive(self.state):
-                survivors = end_processes(self.state)[1]
+            gone = self._owner_goes()
+            survivors = end_processes(self.state)[1] if gone else {}
             if not failed and not survivors:
                 break
             print(f"left: {failed | survivors}", file=sys.stderr, flush=True)  # noqa: T201 (its log)
@@ -129,9 +129,19 @@ class Guard:
                 return  # the pointer stays in the registry: the next start tries again
             time.sleep(pause_s)
             pause_s = min(pause_s * 2, 5.0)
-        if not owner_is_alive(self.state):
+        if gone:
             self.ledger.append("closed")
             (registry() / f"{self.state.run}.json").unlink(missing_ok=True)
+
+    def _owner_goes(self) -> bool:
+        # A dying process closes its end of the pipe a moment before it is gone. One that asked us to end, or
+        # gave up healing, may live on: its nodes are its own then.
+        deadline = time.monotonic() + _DYING_FOR_S
+        while owner_is_alive(self.state):
+            if self._asked_to_end or time.monotonic() > deadline:
+                return False
+            time.sleep(0.002)
+        return True
 
     def _heal(self, why: str, only: list[str] | None = None) -> dict[str, str]:
         entries = [entry for entry in self.state.on if only is None or entry.fault in only]
