@@ -138,6 +138,12 @@ def test_two_compare_and_sets_cannot_both_win() -> None:
     assert len(result.anomalies[0].operations) == 3
 
 
+def test_a_compare_and_set_from_an_old_value_is_a_lost_update() -> None:
+    result = check(op(0, "write", 1, 0, 1), op(0, "write", 4, 2, 3), op(1, "cas", [1, 2], 10, 20))
+    assert result.anomalies[0].name == "lost update"
+    assert "although 4 was acknowledged 7 ms before it began" in result.anomalies[0].sentence
+
+
 def test_a_missed_compare_and_set_says_what_the_register_was_not() -> None:
     from dataclasses import replace
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from refute.checkers import run_check
+from refute.checkers.linearizable import search
 from refute.history import History, Operation, Outcome
 from tests.checkers import brute_force, small_histories
 
@@ -110,6 +111,48 @@ def try_many(flavour: str, seeds: range) -> dict[Any, int]:
 def test_fast_and_slow_agree_on_small_histories(flavour: str) -> None:
     seen = try_many(flavour, range(3000))
     assert min(seen.values()) > 300, seen
+
+
+@pytest.mark.parametrize("flavour", ["repeated", "cas"])
+def test_proofs_from_a_window_are_proofs(flavour: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    windows = []
+    monkeypatch.setattr(search, "_METER_EVERY", 1)
+    monkeypatch.setattr(search, "_PATIENCE", 0)
+    real = search.Search._window
+
+    def watched(self: search.Search, stuck: int) -> Any:
+        windows.append(real(self, stuck))
+        return windows[-1]
+
+    monkeypatch.setattr(search.Search, "_window", watched)
+    try_many(flavour, range(3000))
+    assert sum(finding is not None for finding in windows) > 20
+
+
+def longer(seed: int) -> History:
+    """A few dozen operations, too many for every order, spoilt in one place at most."""
+    rng = random.Random(seed)
+
+    def make(rng: random.Random) -> tuple[str, Any, Any]:
+        kind = rng.choice(["read", "write", "cas", "cas"])
+        value = [rng.randrange(3), rng.randrange(3)] if kind == "cas" else rng.randrange(3)
+        return kind, None, None if kind == "read" else value
+
+    def spoil(rng: random.Random, kind: str, output: Any) -> Any:
+        return rng.randrange(3) if kind == "read" else None
+
+    return small_histories.history(
+        rng, make, run_register, spoil, size=40, clients=6, unknown=0.05, spoilt=0.02
+    )
+
+
+def test_a_window_proves_only_what_the_whole_search_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    histories = [longer(seed) for seed in range(300)]
+    whole = [run_check("linearizable", one).valid for one in histories]
+    monkeypatch.setattr(search, "_METER_EVERY", 1)
+    monkeypatch.setattr(search, "_PATIENCE", 0)
+    assert [run_check("linearizable", one).valid for one in histories] == whole
+    assert min(whole.count(True), whole.count(False)) > 50
 
 
 @pytest.mark.nightly

@@ -74,7 +74,7 @@ def unexplained_anomaly(history: History, found: Unexplained, failed: Sequence[O
     cover = operations[-2]
     first = "" if len(operations) == 3 else ", the initial value,"
     return Anomaly(
-        "stale read",
+        "stale read" if last.input is None else "lost update",
         f"{saw}{first} although {_written(cover)} was acknowledged "
         f"{gap(history, cover.completed_ns, last.invoked_ns)} it began",
         tuple(sorted(operations, key=lambda op: op.index)),

@@ -16,6 +16,7 @@ _COUNT_BITS = 24
 _COUNT_MASK = (1 << _COUNT_BITS) - 1
 _FORGET_AT = 1_500_000
 _METER_EVERY = 2048
+_PATIENCE = 3000
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ class Search:
         table, code, bit, memory = self.table, self.code, self.bit, set[int]()
         pending_reads, pending_changes, optional = self.pending_reads, self.pending_changes, self.optional
         width, size = len(self.calls), len(self.required) + 1
-        furthest, since, patience, expanded = first, 0, 3000, 0
+        furthest, since, patience, expanded = first, 0, _PATIENCE, 0
         while stack:
             number, state, done = stack.pop()
             if number < 0:
