@@ -45,7 +45,7 @@ CHANNEL_SHARE = {
     "assertion": 0.08, "test-name": 0.06, "log": 0.03,
 }  # fmt: skip
 _ASIDE = re.compile(
-    r"(^|/)(cli|cmd|ctl|client|clients|ui|console|web|metrics?|logging|stats|compat|legacy|internal/testutil|mocks?|grammar|parser|admin-ui|reports?|proposals?|kips?|adr|faq)(/|$|\.)",
+    r"(^|/)(cli|cmd|ctl|client|clients|ui|console|web|metrics?|logging|stats|compat|legacy|internal/testutil|mocks?|contributor[-_]?guide|contributing|triage|grammar|parser|admin-ui|reports?|proposals?|kips?|adr|faq)(/|$|\.)",
     re.I,
 )
 _TELLING = re.compile(

@@ -73,7 +73,8 @@ def entries_of_file(path: str, text: str) -> Iterator[ToolboxEntry]:
     name = path.rsplit("/", 1)[-1].lower()
     folder = path.rpartition("/")[0] or "."
     if role_of(path) == "ci" or name == "jenkinsfile":
-        yield from _workflow(path, text)
+        if name.endswith((".yml", ".yaml", ".toml", ".json", "jenkinsfile")):
+            yield from _workflow(path, text)
     elif name.startswith(("makefile", "gnumakefile", "justfile")):
         yield from _targets(path, text, folder, "just" if name.startswith("just") else "make")
     elif name == "package.json":

@@ -137,13 +137,15 @@ def _harness_of(name: str) -> str | None:
 
 
 def _command_for(folder: str, example: str) -> str:
+    """A command that runs the tests of the folder (or of the one file, where the runner can)."""
     extension = example.rsplit(".", 1)[-1]
-    return {"go": f"go test ./{folder}/...", "py": f"pytest {folder}", "rs": "cargo test", "rb": f"bundle exec rake test TEST='{folder}/**/*.rb'",
+    return {"go": f"go test ./{folder.rpartition('/')[0]}" if folder == example else f"go test ./{folder}/...", "py": f"pytest {folder}", "rs": "cargo test", "rb": f"bundle exec rake test TEST='{folder}/**/*.rb'",
             "ex": f"mix test {folder}", "exs": f"mix test {folder}", "ts": f"npx jest {folder}", "js": f"npm test -- {folder}",
             "java": "mvn test", "cs": "dotnet test", "erl": "make ct", "tcl": "./runtest"}.get(extension, "")  # fmt: skip
 
 
 def _single_files(files: Sequence[SourceFile], surveyed: Survey) -> Iterable[ToolboxEntry]:
+    monitored: set[str] = set()
     for file in files:
         path = file.path
         role = role_of(path)
@@ -164,6 +166,10 @@ def _single_files(files: Sequence[SourceFile], surveyed: Survey) -> Iterable[Too
         elif _FORMAL.search(path):
             yield _entry("formal-model", name, path, "", "a formal model of the design")
         elif _MONITORING.search(path):
+            folder = path.rpartition("/")[0]
+            if folder in monitored or name.startswith((".", "OWNERS")):
+                continue
+            monitored.add(folder)
             yield _entry(
                 "monitoring", name, path, "", "alerts or dashboards: thresholds that operators rely on"
             )
@@ -181,6 +187,12 @@ def _single_files(files: Sequence[SourceFile], surveyed: Survey) -> Iterable[Too
             yield _entry("compose", name, path, "", "a local cluster")
     for file, facts in surveyed.files:
         name = file.path.rsplit("/", 1)[-1]
+        if (
+            re.search(r"bench", name, re.I)
+            and role_of(file.path) in ("test", "tooling")
+            and facts.definitions
+        ):
+            yield _entry("benchmark", name, file.path, "", "a benchmark")
         if role_of(file.path) == "test" and facts.tests and _TEST_NAMED.search(name):
             under = sum(case.under_fault for case in facts.tests)
             kind = (

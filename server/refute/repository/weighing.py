@@ -56,6 +56,11 @@ _CHATTER = re.compile(
     r"in this (?:section|guide|document|article|example)|copyright|licen[sc]e|pull request|unit test|github|stack overflow|blog|"
     r"screenshot|npm|pip install|brew|sponsor|contribut\w+|donat\w+|this (?:test|file|class|method|function|module|struct|type) (?:is|contains|implements|defines))\b|"
     r"https?://|^returns?\b|^@(?:param|return|see|since|author)|^\w+ returns ", re.I)  # fmt: skip
+# how threads of one process keep out of each other's way: true, and nothing that a fault outside could break
+_PLUMBING = re.compile(
+    r"\b(?:mu|mutex\w*|goroutines?|wait ?group|spin ?lock|rwlock)\b|\w+\.(?:mu|lock)\b|\block(?:ing)? order|"
+    r"\block(?:s|ed)? (?:is |are |be |must be )?(?:held|acquired first)|\bhold(?:s|ing)? (?:the |its )?(?:\w+ )?(?:lock|mutex)\b|"
+    r"\bmain thread\b|\bthread[- ]?safe\b|\bevent loop\b", re.I)  # fmt: skip
 _ASKS = re.compile(r"\?\s*$")
 _CODEY = re.compile(r"[{}$;=\\|]|->|=>|\(\)|::|\[\]|</")
 
@@ -138,6 +143,8 @@ def weigh(text: str) -> Weighed | None:
     score -= 0.28 * min(mechanics, 6) + (0.8 if mechanics > words * 0.3 else 0.0)
     if _CHATTER.search(text):
         score -= 1.3
+    if _PLUMBING.search(text):
+        score -= 1.0
     if _ASKS.search(text):
         score -= 1.0
     if _NEGATIVE.search(text):
