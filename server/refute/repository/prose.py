@@ -238,9 +238,9 @@ class _Reader:
         self.open = None
 
 
-_LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
-_ROLE = re.compile(r":[\w:+-]+:`(?:~)?([^`<]*)(?:<[^`]*>)?`")
-_EMPHASIS = re.compile(r"(?<!\w)(\*\*|__|\*)(?=\S)(.+?)(?<=\S)\1(?!\w)")
+_LINK = re.compile(r"!?\[([^\[\]]{0,300})\](?:\([^()]{0,500}\)|\[[^\[\]]{0,200}\])")
+_ROLE = re.compile(r"(?<![\w:]):[\w:+-]{1,40}:`~?([^`<]{0,200})(?:<[^`]{0,200}>)?`")
+_EMPHASIS = re.compile(r"(?<!\w)(\*\*|__|\*)(?=\S)(.{1,300}?)(?<=\S)\1(?!\w)")
 
 
 def clean(text: str, language: str) -> str:

@@ -1,0 +1,76 @@
+"""Each mechanism of contradiction: what it finds, and a look-alike that it leaves alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from refute.repository.claims import extract_claims
+from refute.repository.mirror import open_repository
+from tests.repository.repositories import commit_files
+
+FILLER = "".join(f"The {word} store keeps {word} records on disk until they expire.\n\n" for word in
+                 ("red", "green", "blue", "white", "black", "brown", "grey", "pink"))  # fmt: skip
+
+
+def kinds(folder: Path, files: dict[str, str]) -> list[tuple[str, str, str]]:
+    commit_files(folder, {**files, "docs/filler.md": FILLER})
+    with open_repository(folder, cache=folder.parent / "cache") as snapshot:
+        return [(row.kind, row.a.path, row.b.path) for row in extract_claims(snapshot).contradictions]
+
+
+def test_the_same_list_in_another_order_where_one_says_that_order_matters(tmp_path: Path) -> None:
+    ordered = "Write Journal, Index and Header to persistent storage in order, if they are not empty.\n"
+    other = (
+        "// Write Header, Journal, and Index to persistent storage if they are not empty.\npackage store\n"
+    )
+    assert kinds(tmp_path / "a", {"README.md": ordered, "doc.go": other}) == [
+        ("order differs", "README.md", "doc.go")
+    ]
+    same = other.replace("Header, Journal, and Index", "Journal, Index, and Header")
+    assert kinds(tmp_path / "b", {"README.md": ordered, "doc.go": same}) == []
+
+
+@pytest.mark.parametrize(("number", "found"), [("60", True), ("30", False)])
+def test_near_duplicates_with_another_number(tmp_path: Path, number: str, found: bool) -> None:
+    text = "An unacknowledged message is redelivered to another consumer after {} seconds of silence.\n"
+    rows = kinds(tmp_path / "a", {"README.md": text.format("30"), "docs/queue.md": text.format(number)})
+    assert [row[0] for row in rows] == (["number differs"] if found else [])
+
+
+@pytest.mark.parametrize(("word", "found"), [("not ", True), ("", False)])
+def test_near_duplicates_of_which_one_denies(tmp_path: Path, word: str, found: bool) -> None:
+    text = "An acknowledged message is {}replicated to every follower before the leader commits the offset.\n"
+    rows = kinds(tmp_path / "a", {"README.md": text.format(""), "docs/queue.md": text.format(word)})
+    assert [row[0] for row in rows] == (["polarity differs"] if found else [])
+
+
+def test_one_at_a_time_against_several_at_once(tmp_path: Path) -> None:
+    one = "Membership changes must happen one node at a time, even after a crash.\n"
+    many = "// Joint consensus must be used, allowing for arbitrary changes in membership.\npackage joint\n"
+    assert kinds(tmp_path / "a", {"README.md": one, "joint.go": many}) == [
+        ("one against many", "README.md", "joint.go")
+    ]
+
+
+def test_an_advertised_protection_whose_limit_is_off_unless_set(tmp_path: Path) -> None:
+    code = """package log
+
+type log struct {
+\t// pendingSize is used to prevent unbounded log growth when the quorum is lost.
+\tpendingSize uint64
+}
+
+func (c *Config) validate() {
+\tif c.MaxPendingSize == 0 {
+\t\tc.MaxPendingSize = noLimit
+\t}
+}
+"""
+    readme = "- Protection against unbounded log growth when the quorum is lost\n"
+    assert kinds(tmp_path / "a", {"README.md": readme, "log.go": code}) == [
+        ("default is off", "README.md", "log.go")
+    ]
+    bounded = code.replace("noLimit", "defaultSize")
+    assert kinds(tmp_path / "b", {"README.md": readme, "log.go": bounded}) == []
