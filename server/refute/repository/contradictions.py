@@ -217,6 +217,7 @@ def _protection_that_is_off(
     unset = list(_limits_off_by_default(snapshot, surveyed))
     if not unset:
         return
+    of_setting: dict[str, tuple[float, Contradiction]] = {}
     for at, row in enumerate(rows):
         if row.statement.channel != "document" or role_of(row.path) not in ("entry", "document"):
             continue
@@ -241,8 +242,8 @@ def _protection_that_is_off(
                 if len(both) >= 2 and (best is None or common > best[0]):
                     best = (common, other, name, place, shown)
         if best is not None:
-            _, other, name, place, shown = best
-            yield Contradiction(
+            weight, other, name, place, shown = best
+            made = Contradiction(
                 kind="default is off",
                 note=f"The document names a protection; {name}, which serves it "
                 f"({_place(rows[other])}), is without limit unless it is set.",
@@ -252,6 +253,9 @@ def _protection_that_is_off(
                 b_quote=shown,
                 confidence=0.7,
             )
+            if name not in of_setting or weight > of_setting[name][0]:
+                of_setting[name] = (weight, made)
+    yield from (made for _, made in of_setting.values())
 
 
 def _limits_off_by_default(
