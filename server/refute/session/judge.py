@@ -56,7 +56,7 @@ def judge_attempt(folder: Path) -> Judgement:
         result = run_check(check.checker, history, options, budget=CHECK_BUDGET)
         audit = None
         if spec.mode == "run" and result.valid is True:
-            audit = plant(history, check.checker, options, seed=spec.seed)
+            audit = plant(history, check.checker, options, seed=spec.seed, per_operator=3, time_limit_s=None)
         results.append(result)
         audits.append(audit)
         checks.append(_check_evidence(result, audit))

@@ -34,11 +34,8 @@ def write_judgement(folder: Path, judgement: Judgement) -> None:
 
 
 def write_verdict(session: Session, scenario: str, decision: Decision) -> None:
-    """Writes the scenario's `verdict.json` and puts the verdict in the index."""
-    entry = session.index.scenarios[scenario]
-    entry.verdict, entry.rate = decision.verdict.value, decision.rate
+    """Writes the scenario's `verdict.json`; the index takes it over when the session is sealed."""
     write_json(session.scenario_folder(scenario) / "verdict.json", verdict_document(scenario, decision))
-    session.save()
 
 
 def verdict_document(scenario: str, decision: Decision) -> dict[str, object]:
