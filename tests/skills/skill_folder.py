@@ -44,7 +44,7 @@ def skill_faults(folder: Path) -> list[str]:
     for target in _links(body):
         if not (folder / target).is_file():
             faults.append(f"SKILL.md links to {target}, which is not there")
-        elif len(Path(target).parts) > 2 or ".." in target:
+        if len(Path(target).parts) > 2 or ".." in target:
             faults.append(f"{target} is more than one level deep")
     for reference in sorted((folder / "references").glob("*")):
         if f"references/{reference.name}" not in body:
