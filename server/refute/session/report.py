@@ -36,12 +36,14 @@ class AttemptView:
         return any(result["valid"] is False for result in self.results)
 
     @property
-    def landed(self) -> list[dict[str, Any]]:
-        """The faults of this attempt, with the signals that moved."""
-        return [
-            {**landing, "moved": [signal for signal in landing["signals"] if signal_moved(signal)]}
-            for landing in self.evidence["landings"]
-        ]
+    def faults(self) -> list[dict[str, Any]]:
+        """The faults of this attempt: whether each landed, and the signals that moved, computed again."""
+        found = []
+        for landing in self.evidence["landings"]:
+            moved = [signal for signal in landing["signals"] if Signal(**signal).moved]
+            both = {signal["side"] for signal in moved} == {"injector", "victim"}
+            found.append({**landing, "moved": moved, "landed": both})
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +85,6 @@ def write_report(session: Session) -> Path:
     path = session.folder / "report.md"
     write_text(path, render_report(session))
     return path
-
-
-def signal_moved(signal: dict[str, Any]) -> bool:
-    """Whether a signal, as JSON has it, moved (computed again from its readings)."""
-    return Signal(**signal).moved
 
 
 def _view(session: Session, plan: Plan, entry: ScenarioEntry) -> ScenarioView:
