@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -255,3 +258,23 @@ def test_a_budget_ends_in_unknown_with_the_reason() -> None:
     tight = run_check("linearizable", explosive(40), budget=Budget(60.0, 5_000_000))
     assert tight.valid == "unknown"
     assert tight.reason == "the memory limit of 5 MB is used up"
+
+
+def test_a_memory_limit_is_kept() -> None:
+    program = (
+        "import resource\n"
+        "from tests.checkers.test_linearizable import explosive\n"
+        "from refute.checkers import Budget, run_check\n"
+        "tried = explosive(60)\n"
+        "run_check('linearizable', explosive(4))\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "result = run_check('linearizable', tried, budget=Budget(60.0, 60_000_000))\n"
+        "assert 'memory limit' in result.reason, result.reason\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True
+    )
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert int(done.stdout) * unit < 66_000_000

@@ -17,6 +17,7 @@ _COUNT_MASK = (1 << _COUNT_BITS) - 1
 _FORGET_AT = 1_500_000
 _METER_EVERY = 2048
 _PATIENCE = 3000
+_SHELVES = 61  # a set doubles in one leap: many small ones leap one by one, and a limit can be kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +99,6 @@ class Search:
             (code, starts, self.slots + number * _COUNT_BITS)
             for number, (code, starts) in enumerate(classes.items())
         ]
-        self.memory: set[int] = set()
-        self.expanded = 0
 
     def _lay_out(self) -> None:
         """For each return the calls pending there, its own first, and a bit for every call."""
@@ -139,7 +138,8 @@ class Search:
 
         `endless` is the relaxed form for a window: optional calls may be used without counting.
         """
-        table, code, bit, memory = self.table, self.code, self.bit, set[int]()
+        table, code, bit = self.table, self.code, self.bit
+        memory: list[set[int]] = [set() for _ in range(_SHELVES)]
         pending_reads, pending_changes, optional = self.pending_reads, self.pending_changes, self.optional
         width, size = len(self.calls), len(self.required) + 1
         furthest, since, patience, expanded = first, 0, _PATIENCE, 0
@@ -165,17 +165,20 @@ class Search:
                 if number > furthest:
                     furthest, since = number, 0
                 key = ((done << 32) | state) * size + number
-                if key in memory:
+                shelf = memory[key % _SHELVES]
+                if key in shelf:
                     break
-                memory.add(key)
+                shelf.add(key)
                 expanded += 1
                 since += 1
                 if not expanded % _METER_EVERY:
                     self.meter.check()
-                    if len(memory) > _FORGET_AT:
-                        memory = {key for key in memory if key % size > furthest - 200}
-                        if len(memory) > _FORGET_AT // 2:
-                            memory.clear()
+                    if sum(map(len, memory)) > _FORGET_AT:
+                        recent = furthest - 200
+                        for place, shelf in enumerate(memory):
+                            memory[place] = {key for key in shelf if key % size > recent}
+                        if sum(map(len, memory)) > _FORGET_AT // 2:
+                            memory = [set() for _ in range(_SHELVES)]
                     if since > patience and not endless:
                         finding = self._window(furthest)
                         if finding is not None:
