@@ -30,8 +30,6 @@ class Series:
         self._stop = stop
         self._made: dict[tuple[str, str, int, str | None], tuple[AttemptSpec, Judgement]] = {}
         self._order = 0
-        for folder in session.attempts(scenario):
-            self._take_up(folder)
 
     def run(self) -> Decision:
         """Makes the attempts that are still owed and returns the verdict, which is on disk by then.
@@ -41,6 +39,8 @@ class Series:
         seed does. The control takes the arm that failed, else the first. Raises what starting the system
         raises; what was recorded until then stays.
         """
+        for folder in self._session.attempts(self._scenario.id):
+            self._take_up(folder)
         demand = demand_of(self._scenario, self._session.index.budget)
         if not demand.not_provided:
             failed = self._runs(demand)

@@ -78,7 +78,7 @@ def _scenario(session: Session, scenario: str, verdicts: dict[str, str]) -> Iter
             yield Mismatch(name, f"it says {claimed}{other}; the evidence says {computed['verdict']}")
         if entry.lowered is not None and not may_lower(decision.verdict, Verdict(entry.lowered)):
             yield Mismatch(
-                "session.json", f"{scenario}: {decision.verdict} may not be set to {entry.lowered}"
+                "session.json", f"{scenario}: {decision.verdict} may not be lowered to {entry.lowered}"
             )
     except (RefuteError, ValueError) as error:
         yield Mismatch(getattr(error, "where", None) or name, str(error))
