@@ -45,11 +45,7 @@ def check(
         if _is_count(read.output, own):
             judgement.ignored["reads of counters"] += 1
             continue
-        if (
-            any(o.kind == "append" for o in own)
-            and any(isinstance(v, str) for v in values)
-            and len(values) == 1
-        ):
+        if _is_text(read.output, own):
             judgement.cannot("appends to a text: judge it with the linearizable key-value map")
             continue
         rows = any(isinstance(value, Mapping) for value in values)
