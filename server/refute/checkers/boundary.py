@@ -11,6 +11,9 @@ from refute.checkers.kinds import ACCUMULATING, REPLACING
 from refute.checkers.result import Budget, Result
 from refute.history import History, Operation, Outcome
 
+DENIALS = ("401", "403", "404", "denied", "forbidden", "unauthor", "permission", "not allowed", "not found")
+"""What the error of a refused request contains, in any case; other errors say that something broke."""
+
 MARKER_LENGTH = 8
 """A text that one tenant wrote counts as its marker from this length on."""
 
@@ -20,6 +23,7 @@ def check(
     *,
     budget: Budget,
     surfaces: Iterable[str] = (),
+    denials: Iterable[str] = DENIALS,
     marker_length: int = MARKER_LENGTH,
 ) -> Result:
     """Whether tenants are kept apart on every surface, with controls that show that the test can tell.
@@ -27,7 +31,8 @@ def check(
     Operations carry `extra.tenant` (who asks), `extra.surface`, and where it is known beforehand
     `extra.expect`: `allow` (a positive control: it must succeed) or `deny` (a negative control: it
     must not). A denied read that succeeds with an empty answer counts as denied: that is how a list
-    hides what is not one's own.
+    hides what is not one's own. A failure is a denial where it has no error text or one that contains
+    one of `denials`; other failures are outages, which neither break a rule nor are a control.
 
     Any answer or error text that contains another tenant's marker is a leak, on side surfaces
     (listings, errors, metrics, exports) as well. Markers are `extra.marker`, and texts of at least
@@ -43,14 +48,15 @@ def check(
     judgement.ignored["operations without extra.tenant or extra.expect"] = len(history.operations) - len(used)
     positive: dict[str, int] = defaultdict(int)
     negative: dict[str, int] = defaultdict(int)
+    words = tuple(word.lower() for word in denials)
     for operation in used:
         expect = operation.extra.get("expect")
         if expect not in ("allow", "deny"):
             continue
         surface = str(operation.extra.get("surface", ""))
         positive[surface] += 0
-        if operation.outcome is Outcome.INFO:
-            judgement.ignored["controls of unknown outcome"] += 1
+        if operation.outcome is Outcome.INFO or _is_outage(operation, words):
+            judgement.ignored["controls without an answer: unknown outcomes and outages"] += 1
             continue
         judgement.judged += 1
         if expect == "allow":
@@ -58,7 +64,7 @@ def check(
         else:
             negative[surface] += 1
             _judge_denied(judgement, operation, surface)
-    markers = _markers(used, marker_length)
+    markers = markers_of(used, marker_length)
     searched = _judge_leaks(judgement, history.operations, markers)
     for surface in sorted({*positive, *map(str, surfaces)}):
         name = f"surface {surface}" if surface else "the run"
@@ -77,6 +83,12 @@ def check(
     judgement.assumptions.append("a denied read that succeeds with an empty answer was denied")
     nothing = "no operation says what it expects: extra.expect"
     return judgement.result(used, nothing=nothing, keys=len(positive), details=details)
+
+
+def _is_outage(operation: Operation, denials: tuple[str, ...]) -> bool:
+    if operation.outcome is not Outcome.FAIL or operation.error is None:
+        return False
+    return not any(word in operation.error.lower() for word in denials)
 
 
 def _judge_allowed(
@@ -132,7 +144,7 @@ def texts(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-def _markers(used: list[Operation], marker_length: int) -> dict[str, tuple[str, Operation]]:
+def markers_of(used: list[Operation], marker_length: int) -> dict[str, tuple[str, Operation]]:
     """Texts that belong to one tenant alone, with the operation that introduced them."""
     owners: dict[str, set[str]] = defaultdict(set)
     first: dict[str, Operation] = {}

@@ -281,6 +281,7 @@ _GROUPS = (
         ("extra.tenant", "extra.expect", "extra.surface"),
         {
             "surfaces": "surfaces that must have controls of both kinds",
+            "denials": "what the error text of a refused request contains (403, denied, ...)",
             "marker_length": "from which length on a text that one tenant wrote is its marker (8)",
         },
     ),

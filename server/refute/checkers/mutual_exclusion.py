@@ -10,7 +10,7 @@ from typing import Any
 
 from refute.checkers.catalog import CheckerError
 from refute.checkers.judgement import Judgement, overlapping
-from refute.checkers.kinds import effect_end, frozen, kinds
+from refute.checkers.kinds import Kinds, effect_end, frozen, kinds
 from refute.checkers.result import Budget, Result
 from refute.history import History, Operation, Outcome
 
@@ -71,8 +71,7 @@ def check(
         for o in history.operations
         if o.kind in ACQUIRING or o.kind in RELEASING or known.writes(o) or o.kind == "renew"
     ]
-    locks = {frozen(o.key) for o in used if o.kind in ACQUIRING}
-    tenures = _tenures(history, known.writes, locks, lease_ms)
+    tenures = tenures_of(history, known, lease_ms)
     for lock, holds in tenures.items():
         holds.sort(key=lambda hold: hold.begin_ns)
         if len(holds) > 1:
@@ -86,12 +85,13 @@ def check(
     if lease_ms is None and mode == "mutex":
         judgement.assumptions.append("a holder that never released held the lock as long as it was active")
     nothing = "no lock was acquired twice"
-    return judgement.result(used, nothing=nothing, keys=len(locks))
+    return judgement.result(used, nothing=nothing, keys=len(tenures))
 
 
-def _tenures(
-    history: History, writes: Any, locks: set[Hashable], lease_ms: float | None
-) -> dict[Hashable, list[Hold]]:
+def tenures_of(history: History, known: Kinds, lease_ms: float | None) -> dict[Hashable, list[Hold]]:
+    """Every tenure by lock, as far as it is certain."""
+    locks = {frozen(o.key) for o in history.operations if o.kind in ACQUIRING}
+    writes = known.writes
     by_process: dict[int | str, list[Operation]] = defaultdict(list)
     for operation in history.operations:
         by_process[operation.process].append(operation)

@@ -8,7 +8,13 @@ from typing import Any
 
 from refute.checkers.judgement import Judgement
 from refute.checkers.kinds import NEVER, Kinds, frozen, is_collection, is_number, kinds, written
-from refute.checkers.observation import consumed_elements, element_name, observations, write_name
+from refute.checkers.observation import (
+    consumed_elements,
+    element_name,
+    element_names,
+    observations,
+    write_name,
+)
 from refute.checkers.result import Budget, Result
 from refute.history import History, Operation, Outcome
 
@@ -27,7 +33,7 @@ def check(
     Anomalies: `phantom` (nobody wrote it), `aborted-read` (only a write that is said to have failed
     did: an aborted read, or a mislabelled error), `future-read` (its write began after the read had
     ended). An absent value (None) and what `initial` names are never phantoms. Counters are passed
-    over: their values are sums. O(n + elements read).
+    over: their values are sums. Each value is judged at the first read to end. O(n + elements read).
     """
     known = kinds(write_kinds, read_kinds)
     judgement = Judgement("no-phantom", "values read against values written")
@@ -37,9 +43,11 @@ def check(
             writes[frozen(operation.key)].append(operation)
     whole = [operation for found in writes.values() for operation in found]
     makers: dict[tuple[Hashable, bool], dict[Hashable, list[Operation]]] = {}
+    fine: dict[tuple[Hashable, bool], set[Hashable]] = defaultdict(set)
     used = list(whole)
     start = {frozen(value) for value in (initial if is_collection(initial) else (initial,))}
-    for read, key, values in _values(history, known):
+    by_end = sorted(_values(history, known), key=lambda found: _end(found[0]))
+    for read, key, values in by_end:
         used.append(read)
         own = writes.get(frozen(key), []) if frozen(key) in writes else whole
         if _is_count(read.output, own):
@@ -52,11 +60,14 @@ def check(
         place = (frozen(key) if own is not whole else None, rows)
         if place not in makers:
             makers[place] = _by_name(own, rows, id_field, known)
-        for value in values:
-            if value is None or frozen(value) in start:
-                continue
-            judgement.judged += 1
-            _judge(judgement, history, read, value, makers[place].get(element_name(value, id_field), []))
+        judgement.judged += bool(values)
+        names = element_names(values, id_field)
+        new = set(names) - fine[place]
+        fine[place] |= new
+        for value, name in zip(values, names, strict=True) if new else ():
+            if value is not None and frozen(value) not in start and name in new:
+                new.discard(name)
+                _judge(judgement, history, read, value, makers[place].get(name, []))
     return judgement.result(used, nothing="nothing was read", keys=len(writes))
 
 
@@ -70,6 +81,10 @@ def _values(history: History, known: Kinds) -> Iterator[tuple[Operation, Any, li
                 yield operation, seen.key, list(seen.value) if is_collection(seen.value) else [seen.value]
         elif operation.kind in known.consuming:
             yield operation, operation.key, [element for _, element in consumed_elements([operation], known)]
+
+
+def _end(read: Operation) -> int:
+    return NEVER if read.completed_ns is None else read.completed_ns
 
 
 def _is_count(value: Any, writes: list[Operation]) -> bool:
@@ -107,7 +122,6 @@ def _judge(
         sentence = f"the {reader} returned {value!r}, which only a write that is said to have failed wrote"
         judgement.found("aborted-read", sentence, (*makers, read))
     elif history.clock != "wall":
-        end = NEVER if read.completed_ns is None else read.completed_ns
-        if all(maker.invoked_ns > end for maker in possible):
+        if all(maker.invoked_ns > _end(read) for maker in possible):
             sentence = f"the {reader} returned {value!r} before anybody had begun to write it"
             judgement.found("future-read", sentence, (*possible, read))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from refute.checkers.judgement import Judgement
 from refute.checkers.kinds import effect_end, frozen, is_collection, kinds
-from refute.checkers.observation import element_name, observations, write_name
+from refute.checkers.observation import element_names, observations, write_name
 from refute.checkers.result import Budget, Result
 from refute.history import History, Operation, Outcome
 
@@ -29,10 +29,10 @@ class _Element:
 
 @dataclass
 class _Object:
-    """One set: its elements and its reads in order of invocation."""
+    """One set: its elements and its reads in order of invocation, each with the names that it shows."""
 
     elements: dict[Hashable, _Element] = field(default_factory=dict)
-    reads: list[tuple[Operation, Counter[Hashable]]] = field(default_factory=list)
+    reads: list[tuple[Operation, set[Hashable]]] = field(default_factory=list)
 
 
 def check(
@@ -94,42 +94,60 @@ def _gather(
             used.append(operation)
             for seen in observations(operation):
                 if is_collection(seen.value) or seen.value is None:
-                    names = Counter(element_name(element, id_field) for element in seen.value or ())
-                    objects[frozen(seen.key)].reads.append((operation, names))
+                    names = element_names(seen.value or (), id_field)
+                    objects[frozen(seen.key)].reads.append((operation, set(names)))
+                    if len(set(names)) < len(names):
+                        name, copies = Counter(names).most_common(1)[0]
+                        sentence = f"a read shows {name!r} {copies} times"
+                        judgement.found("duplicated", sentence, (operation,))
                 else:
                     judgement.cannot("a read returned no collection")
 
 
 def _place(judgement: Judgement, found: _Object) -> None:
-    """Notes for each element when it is known, and the last reads that show and that lack it."""
+    """Notes for each element when it is known, and the last reads that show and that lack it.
+
+    Each read is compared with what is not settled yet, as whole sets.
+    """
+    checked: set[Hashable] = set()
     for read, names in found.reads:
-        for name, copies in names.items():
+        for name in names - checked:
             element = found.elements.get(name)
             adds = [] if element is None else element.adds
-            if element is None or all(o.outcome is Outcome.FAIL for o in adds):
+            if all(o.outcome is Outcome.FAIL for o in adds):
                 kind = "phantom" if element is None else "aborted-read"
                 words = "nobody added" if element is None else "only a failed add added"
                 judgement.found(kind, f"a read shows {name!r}, which {words}", (*adds, read))
-                continue
-            if copies > 1:
-                judgement.found("duplicated", f"a read shows {name!r} {copies} times", (*adds, read))
-            seen_ns = 2**62 if read.completed_ns is None else read.completed_ns
-            if seen_ns < element.known_ns:
-                element.known_ns, element.known_by = seen_ns, read
-            element.last_present = read
+        checked |= names
+    settled: set[Hashable] = set()
+    for read, names in reversed(found.reads):
+        for name in names - settled:
+            if name in found.elements:
+                found.elements[name].last_present = read
+        settled |= names
+    settled = set()
+    for read, names in sorted(found.reads, key=lambda item: _end(item[0])):
+        for name in names - settled:
+            if name in found.elements:
+                found.elements[name].known_ns, found.elements[name].known_by = _end(read), read
+        settled |= names
     for element in found.elements.values():
         for add in element.adds:
             if effect_end(add) < element.known_ns:
                 element.known_ns, element.known_by = effect_end(add), add
     ordered = sorted(found.elements.items(), key=lambda item: item[1].known_ns)
-    known: dict[Hashable, None] = {}
+    known: set[Hashable] = set()
     place = 0
     for read, names in found.reads:
         while place < len(ordered) and ordered[place][1].known_ns < read.invoked_ns:
-            known[ordered[place][0]] = None
+            known.add(ordered[place][0])
             place += 1
-        for name in known.keys() - names.keys():
+        for name in known - names:
             found.elements[name].last_absent = read
+
+
+def _end(operation: Operation) -> int:
+    return 2**62 if operation.completed_ns is None else operation.completed_ns
 
 
 def _judge(
@@ -189,15 +207,16 @@ def check_grow_only(
         judgement.cannot("elements are also taken away: this checker is for sets that only grow")
     for key, found in objects.items():
         before: dict[tuple[Hashable, str | None], tuple[set[Hashable], Operation]] = {}
+        checked: set[Hashable] = set()
         for read, names in found.reads:
             session = (read.process, read.node)
             seen, last = before.get(session, (set(), read))
             if read is not last and (last.completed_ns or 0) <= read.invoked_ns:
-                for gone in sorted(seen - names.keys(), key=repr)[:1]:
+                for gone in sorted(seen - names, key=repr)[:1]:
                     sentence = f"process {read.process} saw {gone!r} and then no more"
                     judgement.found("vanished", sentence, (last, read), key=key)
-            before[session] = (set(names), read)
-            for name in names:
+            before[session] = (names, read)
+            for name in names - checked:
                 adds = found.elements[name].adds if name in found.elements else []
                 if all(o.outcome is Outcome.FAIL for o in adds):
                     judgement.found(
@@ -205,6 +224,7 @@ def check_grow_only(
                         f"a read shows {name!r}, which {'a failed add' if adds else 'nobody'} added",
                         (*adds, read),
                     )
+            checked |= names
     durable = check_durability(
         history,
         budget=budget,

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from random import Random
 from typing import Any
 
 import pytest
 
-from refute.checkers import CheckerError, Result, run_check
+from refute.checkers import CATALOG, CheckerError, Result, run_check
 from refute.checkers.planted import operators_for, plant
 from refute.checkers.planted import simulated_objects as simulated
+from refute.checkers.planted import simulated_services as services
+from refute.checkers.planted.ground import Ground
+from refute.checkers.planted.operators import OPERATORS
 from refute.checkers.planted.simulated_transactions import transactions
 from refute.history import History, Outcome, Phase
 
@@ -39,6 +43,42 @@ CASES: list[tuple[str, Mapping[str, Any], Make]] = [
         ("list-append", {"model": model}, transactions)
         for model in ("serializable", "strong-session-serializable", "strict-serializable")
     ),
+    *(
+        (name, {}, make)
+        for name in ("read-your-writes", "monotonic-reads", "monotonic-writes", "writes-follow-reads")
+        for make in (simulated.registers, simulated.replicas, partial(simulated.replicas, numbered=True))
+    ),
+    ("bounded-staleness", {"max_ms": 5}, simulated.registers),
+    ("bounded-staleness", {"max_versions": 0}, simulated.registers),
+    ("bounded-staleness", {"max_versions": 8}, simulated.replicas),
+    ("no-phantom", {}, simulated.registers),
+    ("no-phantom", {}, simulated.elements),
+    ("no-phantom", {}, simulated.queues),
+    ("unique-ids", {}, services.identifiers),
+    ("unique-ids", {"increasing": True}, services.identifiers),
+    ("bank-total", {}, services.banks),
+    ("bank-total", {"total": 50, "accounts": 5}, services.banks),
+    ("long-fork", {}, services.forks),
+    ("replica-reconciliation", {}, simulated.registers),
+    ("replica-reconciliation", {}, simulated.elements),
+    ("mutual-exclusion", {}, services.locks),
+    ("mutual-exclusion", {"mode": "fenced"}, partial(services.locks, expires=True)),
+    ("counter", {}, simulated.counters),
+    ("counter", {}, partial(simulated.counters, retries=0)),
+    ("set-full", {}, simulated.elements),
+    ("set-full", {"linearizable": True}, simulated.elements),
+    ("g-set", {}, simulated.elements),
+    ("prefix", {"real_time": True}, partial(simulated.elements, kind="append")),
+    ("fifo-per-partition", {}, partial(services.logs, offsets=False)),
+    ("fifo-per-partition", {"per_producer": True}, partial(services.logs, offsets=False)),
+    ("kafka-log", {}, services.logs),
+    ("kafka-log", {"allow": ["repeated-poll", "skipped-poll"]}, services.logs),
+    ("change-feed", {}, services.feeds),
+    ("fairness", {"max_min_ratio": 2, "min_jain": 0.8, "share_tolerance": 0.3}, services.groups),
+    ("fairness", {"max_starvation_ms": 200}, services.groups),
+    ("boundary", {}, services.tenants),
+    ("slo", {"percentiles": {"p50": 6}, "max_error_rate": 0.5, "during": "all"}, services.groups),
+    ("slo", {"min_throughput_per_s": 10, "max_recovery_ms": 40}, services.groups),
 ]
 
 
@@ -56,6 +96,22 @@ def test_a_correct_history_passes_and_what_is_planted_in_it_is_noticed(
         tried, noticed = tried + report.tried, noticed + report.noticed
     assert tried >= 20
     assert noticed >= 0.95 * tried
+
+
+def test_every_checker_has_operators_and_a_history_to_try_them_on() -> None:
+    tried = {checker for checker, _, _ in CASES}
+    assert set(CATALOG) - tried == set()
+    assert all(operators_for(checker, options) for checker, options, _ in CASES)
+
+
+def test_every_operator_finds_a_place_in_some_history() -> None:
+    found: set[str] = set()
+    for checker, options, make in CASES:
+        ground = Ground(make(0), checker, options)
+        for operator in operators_for(checker, options):
+            if operator.name not in found and next(operator.places(ground, Random(0)), None) is not None:
+                found.add(operator.name)
+    assert {operator.name for operator in OPERATORS} - found == set()
 
 
 def test_the_same_seed_plants_the_same_violations() -> None:

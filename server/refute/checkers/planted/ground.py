@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import replace
 from functools import cached_property
 from random import Random
 from typing import Any, TypeVar
@@ -138,20 +137,6 @@ class Ground:
     def next_index(self) -> int:
         """An index that no operation has."""
         return max((o.index for o in self.history.operations), default=-1) + 1
-
-
-def opening(history: History, length: int | None) -> History:
-    """The first operations of a history as they stood when the next one was invoked."""
-    if length is None or len(history.operations) <= length:
-        return history
-    end = history.operations[length].invoked_ns
-    operations = [
-        o
-        if o.completed_ns is not None and o.completed_ns < end
-        else replace(o, outcome=Outcome.INFO, output=None, completed_ns=None)
-        for o in history.operations[:length]
-    ]
-    return History(operations, history.faults, history.completeness, history.clock, history.source)
 
 
 def shuffled(items: Iterable[T], rng: Random) -> list[T]:

@@ -11,7 +11,7 @@ from refute.checkers.exact_counts import Request, requests
 from refute.checkers.exactly_once import objects_of
 from refute.checkers.kinds import effect_end, is_collection, is_number
 from refute.checkers.observation import Observation, element_name, write_name
-from refute.checkers.planted.ground import NEW_PROCESS, Ground, shuffled
+from refute.checkers.planted.ground import NEW_PROCESS, Ground, fresh_value, shuffled
 from refute.checkers.planted.operator import Operator, Planting, always
 from refute.history import Operation, Outcome
 
@@ -151,6 +151,21 @@ def repeated_deliveries(ground: Ground, rng: Random) -> Iterator[Planting]:
         )
 
 
+def invented_deliveries(ground: Ground, rng: Random) -> Iterator[Planting]:
+    """An element is handed out that nobody enqueued."""
+    taken = [o.input for o in ground.history.operations if o.kind in ground.known.accumulating]
+    handing = ("dequeue", "pop", "receive", "consume")
+    taking = [o for o in ground.history.operations if o.kind in handing and o.outcome is Outcome.OK]
+    usable = [o for o in taking if o.output is not None and not isinstance(o.output, dict)]
+    for first in shuffled(usable, rng)[:PLACES_AN_OBJECT]:
+        invented = replace(first, output=fresh_value(first.output, taken))
+        yield Planting(
+            ground.copy({invented.index: invented}),
+            (invented,),
+            f"{invented.output!r} is handed out, which nobody enqueued",
+        )
+
+
 _ONCE = {"exactly-once": always}
 
 OPERATORS = (
@@ -188,5 +203,12 @@ OPERATORS = (
         "an element that was enqueued once and handed out",
         _ONCE,
         repeated_deliveries,
+    ),
+    Operator(
+        "invented-delivery",
+        "hand out what nobody enqueued",
+        "a dequeue that returned an element",
+        _ONCE | {"no-phantom": always},
+        invented_deliveries,
     ),
 )

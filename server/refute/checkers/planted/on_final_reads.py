@@ -201,6 +201,7 @@ def unseen_timeouts_called_successes(ground: Ground, rng: Random) -> Iterator[Pl
 
 _LOST = {"no-lost-acknowledged-write": always}
 _LOST_OR_ONCE = _LOST | {"exactly-once": always}
+_GROWING = {"g-set": always}
 
 OPERATORS = (
     Operator(
@@ -214,7 +215,7 @@ OPERATORS = (
         "lost-element",
         "drop an acknowledged element from the final reads",
         "an acknowledged element that nothing removes, and a final read that shows it",
-        _LOST_OR_ONCE,
+        _LOST_OR_ONCE | _GROWING,
         lost_elements,
     ),
     Operator(
@@ -224,6 +225,8 @@ OPERATORS = (
         {
             "no-lost-acknowledged-write": option_in("require", "every-node"),
             "exactly-once": always,
+            "g-set": always,
+            "replica-reconciliation": always,
         },
         missing_on_a_replica,
     ),

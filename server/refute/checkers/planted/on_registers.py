@@ -9,7 +9,7 @@ from typing import Any
 
 from refute.checkers.kinds import effect_end, frozen, written
 from refute.checkers.planted.ground import NEW_PROCESS, Ground, Plot, fresh_value, shuffled
-from refute.checkers.planted.operator import Operator, Planting, option_in
+from refute.checkers.planted.operator import Operator, Planting, always, option_in
 from refute.history import Operation, Outcome
 
 _VALUES = {"linearizable": option_in("model", "register", "cas-register", "kv")}
@@ -215,7 +215,7 @@ OPERATORS = (
         "timeout-called-failure",
         "swallow a timeout whose effect was seen",
         "a write of unknown outcome whose value, written by nothing else, was read",
-        _VALUES,
+        _VALUES | {"no-phantom": always},
         timeouts_called_failures,
     ),
     Operator(
@@ -229,7 +229,7 @@ OPERATORS = (
         "invented-value",
         "return what nobody wrote",
         "a successful read",
-        _VALUES,
+        _VALUES | {"no-phantom": always},
         invented_values,
     ),
     Operator(

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from refute.checkers.planted import on_counts, on_final_reads, on_list_append, on_registers
+from refute.checkers.planted import (
+    on_counts,
+    on_final_reads,
+    on_groups,
+    on_growing,
+    on_list_append,
+    on_logs,
+    on_registers,
+    on_services,
+    on_sessions,
+)
 from refute.checkers.planted.operator import Operator
 
 OPERATORS: tuple[Operator, ...] = (
@@ -10,4 +20,9 @@ OPERATORS: tuple[Operator, ...] = (
     *on_final_reads.OPERATORS,
     *on_counts.OPERATORS,
     *on_list_append.OPERATORS,
+    *on_sessions.OPERATORS,
+    *on_growing.OPERATORS,
+    *on_logs.OPERATORS,
+    *on_services.OPERATORS,
+    *on_groups.OPERATORS,
 )

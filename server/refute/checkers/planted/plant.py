@@ -8,16 +8,14 @@ from random import Random
 from typing import Any
 
 from refute.checkers.catalog import entry_for, run_check
-from refute.checkers.planted.ground import Ground, opening
+from refute.checkers.kinds import kinds
+from refute.checkers.planted.cutting import cut
+from refute.checkers.planted.ground import Ground
 from refute.checkers.planted.operator import Operator, Planting
 from refute.checkers.planted.operators import OPERATORS
 from refute.checkers.planted.report import Missed, OperatorReport, PlantedReport
 from refute.checkers.result import Result
 from refute.history import History
-
-WINDOWS: Mapping[str, int] = {"list-append": 4_000, "rw-register": 4_000}
-"""For properties that every beginning of a correct history has, too, but no object alone: how long
-a beginning copies are made of, in operations. What completed after its end is open in it."""
 
 Check = Callable[[str, History, Mapping[str, Any]], Result]
 
@@ -43,14 +41,15 @@ def plant(
     has had one before any has two; a turn whose answer is anything but False is a miss. The history
     itself should have passed: where it did not, everything would be noticed and nothing proved.
     Copies are cut down to the object that was tampered with where the property is judged object by
-    object, and to the beginning of the history where it is not (see WINDOWS).
+    object, and shortened where they are long (see `cutting`).
     Stops after `time_limit_s` and says so. Raises CheckerError for an unknown checker.
     """
     entry_for(checker)
     options = options or {}
     chosen = operators_for(checker, options)
-    ground = Ground(opening(history, WINDOWS.get(checker)), checker, options)
     rng = Random(seed)
+    base = _base(history, checker, options, rng, check)
+    ground = Ground(base, checker, options)
     places = {operator.name: operator.places(ground, Random(rng.random())) for operator in chosen}
     tried = dict.fromkeys(places, 0)
     noticed = dict.fromkeys(places, 0)
@@ -85,6 +84,15 @@ def plant(
         places_needed = "; ".join(f"{report.operator}: {report.no_place}" for report in reports)
         reason = f"no violation could be planted in this history: {places_needed or 'there is no operator'}"
     return PlantedReport(checker, seed, reports, tuple(missed), nothing, reason, unfinished)
+
+
+def _base(history: History, checker: str, options: Mapping[str, Any], rng: Random, check: Check) -> History:
+    """The history shortened, if it is long and still passes then."""
+    known = kinds(options.get("write_kinds", ()), options.get("read_kinds", ()))
+    shorter = cut(history, checker, known, rng)
+    if shorter is history or check(checker, shorter, options).valid is True:
+        return shorter
+    return history
 
 
 def _next(places: dict[str, Iterator[Planting]], operator: Operator) -> Planting | None:

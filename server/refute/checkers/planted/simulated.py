@@ -56,13 +56,15 @@ def simulate(
     seed: int,
     *,
     final_nodes: bool = True,
+    sticky: bool = False,
 ) -> History:
     """Lets clients loose on one true object, where each operation takes effect at one instant.
 
     An operation of unknown outcome took effect in its turn, or long after its client had given up,
     or never; its client goes on as a new process. At the end, when all late effects are in, the
     `final` requests are made one after the other on every node. The result is correct by
-    construction for anything that follows from atomic effects in real time.
+    construction for anything that follows from atomic effects in real time. With `sticky`, a process
+    talks to one node all its life (see `home`).
     """
     rng = Random(seed)
     expected_end = shape.operations * 2 * shape.latency_ns // max(1, shape.clients)
@@ -84,7 +86,8 @@ def simulate(
                 return
             request = choose(client, rng)
             in_fault = fault[0] <= now < fault[1]
-            rows.append(_row(request, client.process, now, rng.choice(shape.nodes), int(in_fault)))
+            node = home(client, shape) if sticky else rng.choice(shape.nodes)
+            rows.append(_row(request, client.process, now, node, int(in_fault)))
             _schedule(rows[-1], request, client, in_fault, now)
 
         return begin
@@ -98,7 +101,8 @@ def simulate(
             row["completed_ns"] = gave_up if rng.random() < 0.7 else None
             when = rng.choice((now + delay(), gave_up + 20 * delay(), None))
             if when is not None:
-                at(when, lambda _: _ignore(apply(state, client, request)))
+                gone = Client(client.number, client.process)
+                at(when, lambda _: _ignore(apply(state, gone, request)))
             client.process = next(processes)
             client.memory = {}
             at(gave_up + delay(), invoke(client))
@@ -134,6 +138,11 @@ def simulate(
     rows.sort(key=lambda row: row["invoked_ns"])
     operations = [Operation(index=index, **row) for index, row in enumerate(rows)]
     return History(operations, tuple(_fault(fault)), source=f"simulated with seed {seed}")
+
+
+def home(client: Client, shape: Shape) -> str:
+    """The node that a process talks to where clients are sticky."""
+    return shape.nodes[client.process % len(shape.nodes)]
 
 
 def _row(request: Request, process: int, now: int, node: str, epoch: int) -> dict[str, Any]:

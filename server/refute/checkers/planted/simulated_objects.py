@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from random import Random
 from typing import Any
 
-from refute.checkers.planted.simulated import USUAL, Client, Request, Shape, simulate
+from refute.checkers.planted.simulated import USUAL, Client, Request, Shape, home, simulate
 from refute.history import History
 
 
@@ -115,3 +116,39 @@ def queues(seed: int, shape: Shape = USUAL, *, order: str = "fifo") -> History:
         return [(take, None, None, {})] * (len(state) + 1)
 
     return simulate([], choose, apply, final, shape, seed, final_nodes=False)
+
+
+def replicas(
+    seed: int, shape: Shape = USUAL, *, keys: int = 3, lag: int = 6, numbered: bool = False
+) -> History:
+    """Registers on nodes that each apply one log of writes, late; every process keeps to its node.
+
+    A write is acknowledged when the node that took it has applied it. All session guarantees hold,
+    linearizability does not. With `numbered`, answers carry the version in `extra.version`.
+    """
+    values = itertools.count(1)
+
+    def choose(client: Client, rng: Random) -> Request:
+        key = f"k{rng.randrange(keys)}"
+        return ("read", key, None, {}) if rng.random() < 0.6 else ("write", key, next(values), {})
+
+    def apply(state: dict[str, Any], client: Client, request: Request) -> tuple[bool, Any]:
+        kind, key, value, extra = request
+        log, node = state["log"], home(client, shape)
+        if kind == "write":
+            log.append((key, value))
+            state[node] = len(log)
+            extra["version"] = len(log)
+            return True, None
+        behind = 0 if client.number < 0 else (7 * len(log) + client.process) % lag
+        state[node] = max(state.get(node, 0), len(log) - behind)
+        seen = [(n, v) for n, (k, v) in enumerate(log[: state[node]], 1) if k == key]
+        number, found = seen[-1] if seen else (0, None)
+        extra["version"] = number
+        return True, found
+
+    final: list[Request] = [("read", f"k{n}", None, {}) for n in range(keys)]
+    history = simulate({"log": []}, choose, apply, lambda _: final, shape, seed, sticky=True)
+    if numbered:
+        return history
+    return replace(history, operations=[replace(o, extra={}) for o in history.operations])
