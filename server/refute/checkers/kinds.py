@@ -12,13 +12,17 @@ from refute.history import Operation, Outcome
 REPLACING = frozenset({"write", "put", "set", "cas", "compare-and-set", "delete", "clear"})
 """Writes after which the object holds what was written and nothing of what it held before."""
 
-ACCUMULATING = frozenset({"add", "append", "enqueue", "send", "insert", "push", "increment", "incr"})
+ACCUMULATING = frozenset(
+    {"add", "append", "enqueue", "enq", "offer", "send", "insert", "push", "increment", "incr"}
+)
 """Writes that leave what was there and add something to it."""
 
 REMOVING = frozenset({"remove", "delete", "clear"})
 """Operations that take a named element (or, without input, everything) away."""
 
-CONSUMING = frozenset({"dequeue", "pop", "receive", "consume", "drain", "poll"})
+CONSUMING = frozenset(
+    {"dequeue", "deq", "pop", "take", "delete-min", "extract-min", "receive", "consume", "drain", "poll"}
+)
 """Reads that take away what they return, or are handed each element once."""
 
 READING = frozenset({"read", "get", "read-all", "list", "scan"})

@@ -121,7 +121,6 @@ def _judge(
     elif not possible:
         sentence = f"the {reader} returned {value!r}, which only a write that is said to have failed wrote"
         judgement.found("aborted-read", sentence, (*makers, read))
-    elif history.clock != "wall":
-        if all(maker.invoked_ns > _end(read) for maker in possible):
-            sentence = f"the {reader} returned {value!r} before anybody had begun to write it"
-            judgement.found("future-read", sentence, (*possible, read))
+    elif history.clock != "wall" and all(maker.invoked_ns > _end(read) for maker in possible):
+        sentence = f"the {reader} returned {value!r} before anybody had begun to write it"
+        judgement.found("future-read", sentence, (*possible, read))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
+from typing import Any
 
-from refute.checkers.kinds import Kinds, is_collection
+from refute.checkers.kinds import Kinds, is_collection, kinds
 from refute.history import History, Operation, Outcome, Phase
 
 OPENINGS: Mapping[str, int] = {
@@ -15,6 +16,12 @@ OPENINGS: Mapping[str, int] = {
     "kafka-log": 3_000,
     "change-feed": 3_000,
     "fifo-per-partition": 8_000,
+    "read-committed": 4_000,
+    "read-atomic": 4_000,
+    "causal": 4_000,
+    "sequential": 200,
+    "serializable-exact": 300,
+    "snapshot-isolation-exact": 300,
 }
 """For properties that every beginning of a correct history has, but no object alone: how many
 operations copies are made of."""
@@ -22,12 +29,23 @@ operations copies are made of."""
 ELEMENTS = 200_000
 """For properties of whole collections: how many elements all reads of a copy may show."""
 
-_WHOLE = frozenset({"set-full", "g-set", "no-phantom", "prefix"})
+MODEL_OPENINGS: Mapping[str, int] = {
+    **dict.fromkeys(("counter", "lock", "lease"), 3_000),
+    **dict.fromkeys(("stack", "priority-queue", "log", "set", "multiset"), 150),
+    "queue": 20_000,
+    "transactions": 100,
+}
+"""The same for models of `linearizable` that are searched, or whose reads return everything."""
+
+_WHOLE = frozenset({"set-full", "g-set", "no-phantom", "prefix", "linearizable"})
 
 
-def cut(history: History, checker: str, known: Kinds, rng: Random) -> History:
+def cut(history: History, checker: str, options: Mapping[str, Any], rng: Random) -> History:
     """The history, or a shorter one that is correct wherever the whole is."""
+    if checker == "linearizable":
+        history = _opening(history, MODEL_OPENINGS.get(str(options.get("model", "register"))))
     if checker in _WHOLE:
+        known = kinds(options.get("write_kinds", ()), options.get("read_kinds", ()))
         return _thinned(history, known, rng)
     return _opening(history, OPENINGS.get(checker))
 

@@ -9,13 +9,14 @@ from random import Random
 
 from refute.checkers.exact_counts import Request, requests
 from refute.checkers.exactly_once import objects_of
-from refute.checkers.kinds import effect_end, is_collection, is_number
+from refute.checkers.kinds import CONSUMING, effect_end, is_collection, is_number
 from refute.checkers.observation import Observation, element_name, write_name
 from refute.checkers.planted.ground import NEW_PROCESS, Ground, fresh_value, shuffled
-from refute.checkers.planted.operator import Operator, Planting, always
+from refute.checkers.planted.operator import Operator, Planting, always, model_in
 from refute.history import Operation, Outcome
 
 PLACES_AN_OBJECT = 8
+_HANDING = CONSUMING - {"drain", "poll"}
 
 
 def _read_objects(ground: Ground, rng: Random) -> Iterator[tuple[list[Request], Observation]]:
@@ -131,11 +132,7 @@ def repeated_deliveries(ground: Ground, rng: Random) -> Iterator[Planting]:
     for operation in ground.history.operations:
         if operation.kind in ground.known.accumulating:
             writes[write_name(operation, False, None)].append(operation)
-    taking = [
-        o
-        for o in ground.history.operations
-        if o.kind in ("dequeue", "pop", "receive", "consume") and o.outcome is Outcome.OK
-    ]
+    taking = [o for o in ground.history.operations if o.kind in _HANDING and o.outcome is Outcome.OK]
     for first in shuffled((o for o in taking if o.output is not None), rng):
         makers = writes.get(write_name(replace(first, input=first.output), False, None), [])
         if len(makers) != 1 or effect_end(first) > 2**61:
@@ -154,8 +151,7 @@ def repeated_deliveries(ground: Ground, rng: Random) -> Iterator[Planting]:
 def invented_deliveries(ground: Ground, rng: Random) -> Iterator[Planting]:
     """An element is handed out that nobody enqueued."""
     taken = [o.input for o in ground.history.operations if o.kind in ground.known.accumulating]
-    handing = ("dequeue", "pop", "receive", "consume")
-    taking = [o for o in ground.history.operations if o.kind in handing and o.outcome is Outcome.OK]
+    taking = [o for o in ground.history.operations if o.kind in _HANDING and o.outcome is Outcome.OK]
     usable = [o for o in taking if o.output is not None and not isinstance(o.output, dict)]
     for first in shuffled(usable, rng)[:PLACES_AN_OBJECT]:
         invented = replace(first, output=fresh_value(first.output, taken))
@@ -201,14 +197,14 @@ OPERATORS = (
         "repeated-delivery",
         "hand an element out twice",
         "an element that was enqueued once and handed out",
-        _ONCE,
+        _ONCE | {"linearizable": model_in("queue", "stack", "priority-queue")},
         repeated_deliveries,
     ),
     Operator(
         "invented-delivery",
         "hand out what nobody enqueued",
         "a dequeue that returned an element",
-        _ONCE | {"no-phantom": always},
+        _ONCE | {"no-phantom": always, "linearizable": model_in("queue", "stack", "priority-queue")},
         invented_deliveries,
     ),
 )

@@ -12,7 +12,7 @@ from refute.checkers.exact_counts import requests
 from refute.checkers.kinds import effect_end, frozen, is_collection, is_number, written
 from refute.checkers.observation import Observation, consumed_elements, element_name, write_name
 from refute.checkers.planted.ground import Ground, Plot, shuffled
-from refute.checkers.planted.operator import Operator, Planting, always, option_in
+from refute.checkers.planted.operator import Operator, Planting, always, model_in, option_in
 from refute.history import Operation, Outcome
 
 Seen = dict[str | None, Observation]
@@ -241,7 +241,7 @@ OPERATORS = (
         "undelivered",
         "drop acknowledged elements from what a queue handed out",
         "a queue that ends empty, with more deliveries than dequeues of unknown outcome",
-        _LOST,
+        _LOST | {"linearizable": model_in("queue", "stack", "priority-queue")},
         undelivered,
     ),
     Operator(

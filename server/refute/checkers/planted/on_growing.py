@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from random import Random
@@ -11,7 +12,7 @@ from refute.checkers.exact_counts import requests
 from refute.checkers.kinds import NEVER, effect_end, is_collection, is_number
 from refute.checkers.observation import element_name, write_name
 from refute.checkers.planted.ground import NEW_PROCESS, Ground, Plot, fresh_value, shuffled
-from refute.checkers.planted.operator import Operator, Planting, always
+from refute.checkers.planted.operator import Operator, Planting, always, model_in
 from refute.history import Operation, Outcome
 
 PLACES = 8
@@ -110,8 +111,16 @@ def vanished_from_sessions(ground: Ground, rng: Random) -> Iterator[Planting]:
 def doubled_members(ground: Ground, rng: Random) -> Iterator[Planting]:
     """A read shows an element twice."""
     for plot, reads in _collections(ground, rng):
+        adds = Counter(
+            _name(ground, o)
+            for o in plot.operations
+            if o.kind in ground.known.accumulating and o.outcome is not Outcome.FAIL
+        )
         for read in shuffled([r for r in reads if r.output], rng)[:PLACES]:
             element = rng.choice(list(read.output))
+            name = element_name(element, ground.options.get("id_field"))
+            if adds[name] > _names(ground, read).count(name):
+                continue
             doubled = replace(read, output=[*read.output, element])
             yield Planting(
                 ground.copy({doubled.index: doubled}, within=plot),
@@ -264,10 +273,12 @@ def _counter_bounds(plot: Plot, read: Operation, initial: Any) -> tuple[float, f
 
 def counts_out_of_bounds(ground: Ground, rng: Random) -> Iterator[Planting]:
     """A read of a counter is below all that was acknowledged, or above all that was asked for."""
-    initial = ground.options.get("initial", 0)
+    initial = ground.options.get("initial") or 0
     for plot in shuffled(ground.plots.values(), rng):
         adds = [o for o in plot.operations if o.kind in ("add", "increment", "incr")]
-        if not adds or not all(o.input is None or is_number(o.input) for o in adds):
+        kinds = {o.kind for o in adds} | ground.known.reading
+        others = any(o.kind not in kinds for o in plot.operations)
+        if not adds or others or not all(o.input is None or is_number(o.input) for o in adds):
             continue
         for read in shuffled((r for r in plot.reads if is_number(r.output)), rng)[:PLACES]:
             least, most = _counter_bounds(plot, read, initial)
@@ -283,20 +294,22 @@ def counts_out_of_bounds(ground: Ground, rng: Random) -> Iterator[Planting]:
 
 _SHOWN = "a read that shows elements"
 _FULL = {"set-full": always}
+_LISTED = {"linearizable": model_in("set", "multiset", "log")}
+_LOGGED = {"linearizable": model_in("log")}
 
 OPERATORS = (
     Operator(
         "vanished-element",
         "drop an acknowledged element from all later reads",
         "an acknowledged element that later reads show",
-        _FULL,
+        _FULL | _LISTED,
         vanished_elements,
     ),
     Operator(
         "stale-collection",
         "drop an acknowledged element from one read",
         "an acknowledged element that two later reads show",
-        {"set-full": lambda options: bool(options.get("linearizable"))},
+        _LISTED | {"set-full": lambda options: bool(options.get("linearizable"))},
         stale_collections,
     ),
     Operator(
@@ -306,19 +319,19 @@ OPERATORS = (
         {"g-set": always},
         vanished_from_sessions,
     ),
-    Operator("doubled-member", "duplicate an effect", _SHOWN, _FULL, doubled_members),
+    Operator("doubled-member", "duplicate an effect", _SHOWN, _FULL | _LISTED, doubled_members),
     Operator(
         "invented-element",
         "show what nobody added",
         _SHOWN,
-        {"set-full": always, "g-set": always, "no-phantom": always},
+        {"set-full": always, "g-set": always, "no-phantom": always} | _LISTED,
         invented_elements,
     ),
     Operator(
         "seen-add-called-failure",
         "swallow a timeout whose effect was seen",
         "an add of unknown outcome whose element was read",
-        {"set-full": always, "g-set": always, "no-phantom": always},
+        {"set-full": always, "g-set": always, "no-phantom": always} | _LISTED,
         seen_adds_called_failures,
     ),
     Operator(
@@ -332,28 +345,28 @@ OPERATORS = (
         "reordered-list",
         "swap two elements of a read",
         "two reads of one list that show the same two elements",
-        {"prefix": always},
+        {"prefix": always} | _LOGGED,
         reordered_lists,
     ),
     Operator(
         "list-with-a-hole",
         "drop an element in the middle of a read",
         "two reads of one list",
-        {"prefix": always},
+        {"prefix": always} | _LOGGED,
         lists_with_holes,
     ),
     Operator(
         "swapped-everywhere",
         "swap two elements in all reads",
         "two neighbours of which one was acknowledged before the other was asked for",
-        {"prefix": lambda options: bool(options.get("real_time"))},
+        {"prefix": lambda options: bool(options.get("real_time"))} | _LOGGED,
         swapped_everywhere,
     ),
     Operator(
         "count-out-of-bounds",
         "lose or double an add",
         "a read of a counter",
-        {"counter": always},
+        {"counter": always, "linearizable": model_in("counter")},
         counts_out_of_bounds,
     ),
 )

@@ -9,11 +9,12 @@ from typing import Any
 
 from refute.checkers.kinds import effect_end, frozen, written
 from refute.checkers.planted.ground import NEW_PROCESS, Ground, Plot, fresh_value, shuffled
-from refute.checkers.planted.operator import Operator, Planting, always, option_in
+from refute.checkers.planted.operator import Operator, Planting, always, model_in
 from refute.history import Operation, Outcome
 
-_VALUES = {"linearizable": option_in("model", "register", "cas-register", "kv")}
-_CAS = {"linearizable": option_in("model", "register", "cas-register", "kv")}
+_REGISTERS = model_in("register", "cas-register", "kv")
+_VALUES = {"linearizable": _REGISTERS}
+_ANY_ORDER = {"linearizable": _REGISTERS, "sequential": _REGISTERS}
 PLACES_A_PLOT = 8
 """How many places one object offers, so that no object takes every turn."""
 
@@ -215,7 +216,7 @@ OPERATORS = (
         "timeout-called-failure",
         "swallow a timeout whose effect was seen",
         "a write of unknown outcome whose value, written by nothing else, was read",
-        _VALUES | {"no-phantom": always},
+        _ANY_ORDER | {"no-phantom": always},
         timeouts_called_failures,
     ),
     Operator(
@@ -229,14 +230,14 @@ OPERATORS = (
         "invented-value",
         "return what nobody wrote",
         "a successful read",
-        _VALUES | {"no-phantom": always},
+        _ANY_ORDER | {"no-phantom": always},
         invented_values,
     ),
     Operator(
         "wrong-comparison",
         "let a compare-and-set succeed on a value that was never there",
         "a successful compare-and-set",
-        _CAS,
+        _ANY_ORDER,
         wrong_comparisons,
     ),
 )

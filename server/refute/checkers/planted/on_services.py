@@ -12,7 +12,7 @@ from refute.checkers.identifiers import KINDS
 from refute.checkers.kinds import effect_end, frozen, is_collection, is_number
 from refute.checkers.mutual_exclusion import Hold, tenures_of
 from refute.checkers.planted.ground import NEW_PROCESS, Ground, fresh_value, shuffled
-from refute.checkers.planted.operator import Operator, Planting, always, option_in
+from refute.checkers.planted.operator import Operator, Planting, always, model_in, option_in
 from refute.history import Operation, Outcome
 
 PLACES = 12
@@ -235,21 +235,27 @@ OPERATORS = (
         "second-holder",
         "give a lock to two holders",
         _LOCK,
-        {"mutual-exclusion": option_in("mode", "mutex")},
+        {"mutual-exclusion": option_in("mode", "mutex"), "linearizable": model_in("lock")},
         second_holders,
     ),
     Operator(
         "token-given-twice",
         "duplicate a fencing token",
         "two acquires that were told tokens",
-        {"mutual-exclusion": lambda options: options.get("mode") == "fenced"},
+        {
+            "mutual-exclusion": lambda options: options.get("mode") == "fenced",
+            "linearizable": model_in("lease"),
+        },
         tokens_given_twice,
     ),
     Operator(
         "stale-token-accepted",
         "let a former holder write",
         "two successful writes with tokens to one object, one after the other",
-        {"mutual-exclusion": lambda options: options.get("mode") == "fenced"},
+        {
+            "mutual-exclusion": lambda options: options.get("mode") == "fenced",
+            "linearizable": model_in("lease"),
+        },
         stale_tokens_accepted,
     ),
 )

@@ -49,6 +49,11 @@ def always(options: Options) -> bool:
     return True
 
 
+def model_in(*models: str) -> Callable[[Options], bool]:
+    """The predicate for `linearizable` and `sequential`: whether the model is one of these."""
+    return lambda options: options.get("model", "register") in models
+
+
 def option_in(name: str, *values: object) -> Callable[[Options], bool]:
     """The predicate for a checker that must notice where an option has one of these values.
 

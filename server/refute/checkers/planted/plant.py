@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 from refute.checkers.catalog import entry_for, run_check
-from refute.checkers.kinds import kinds
 from refute.checkers.planted.cutting import cut
 from refute.checkers.planted.ground import Ground
 from refute.checkers.planted.operator import Operator, Planting
 from refute.checkers.planted.operators import OPERATORS
 from refute.checkers.planted.report import Missed, OperatorReport, PlantedReport
-from refute.checkers.result import Result
+from refute.checkers.result import Budget, Result
 from refute.history import History
 
 Check = Callable[[str, History, Mapping[str, Any]], Result]
@@ -33,7 +33,7 @@ def plant(
     seed: int,
     per_operator: int = 5,
     time_limit_s: float | None = 10.0,
-    check: Check = run_check,
+    check: Check | None = None,
 ) -> PlantedReport:
     """Tries the checker on copies of this history, each with one violation planted in it.
 
@@ -42,10 +42,12 @@ def plant(
     itself should have passed: where it did not, everything would be noticed and nothing proved.
     Copies are cut down to the object that was tampered with where the property is judged object by
     object, and shortened where they are long (see `cutting`).
-    Stops after `time_limit_s` and says so. Raises CheckerError for an unknown checker.
+    `check` is by default `run_check`, with a quarter of the time for one copy at most. Stops after
+    `time_limit_s` and says so. Raises CheckerError for an unknown checker.
     """
     entry_for(checker)
     options = options or {}
+    check = check or _within(None if time_limit_s is None else time_limit_s / 4)
     chosen = operators_for(checker, options)
     rng = Random(seed)
     base = _base(history, checker, options, rng, check)
@@ -86,10 +88,16 @@ def plant(
     return PlantedReport(checker, seed, reports, tuple(missed), nothing, reason, unfinished)
 
 
+def _within(seconds: float | None) -> Check:
+    """`run_check` with so much time for each copy."""
+    limit = Budget().time_limit_s if seconds is None else max(0.5, seconds)
+    budget = replace(Budget(), time_limit_s=limit)
+    return lambda checker, history, options: run_check(checker, history, options, budget=budget)
+
+
 def _base(history: History, checker: str, options: Mapping[str, Any], rng: Random, check: Check) -> History:
     """The history shortened, if it is long and still passes then."""
-    known = kinds(options.get("write_kinds", ()), options.get("read_kinds", ()))
-    shorter = cut(history, checker, known, rng)
+    shorter = cut(history, checker, options, rng)
     if shorter is history or check(checker, shorter, options).valid is True:
         return shorter
     return history

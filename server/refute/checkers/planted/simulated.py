@@ -26,6 +26,7 @@ class Client:
     number: int
     process: int
     memory: dict[str, Any] = field(default_factory=dict)
+    gone: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def simulate(
             row["completed_ns"] = gave_up if rng.random() < 0.7 else None
             when = rng.choice((now + delay(), gave_up + 20 * delay(), None))
             if when is not None:
-                gone = Client(client.number, client.process)
+                gone = Client(client.number, client.process, gone=True)
                 at(when, lambda _: _ignore(apply(state, gone, request)))
             client.process = next(processes)
             client.memory = {}

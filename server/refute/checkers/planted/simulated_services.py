@@ -11,33 +11,35 @@ from refute.checkers.planted.simulated import USUAL, Client, Request, Shape, sim
 from refute.history import History
 
 
-def locks(seed: int, shape: Shape = USUAL, *, expires: bool = False) -> History:
-    """A lock with fencing tokens and a register that only holders write.
+def locks(seed: int, shape: Shape = USUAL, *, expires: bool = False, writes: bool = True) -> History:
+    """A lock with fencing tokens and, with `writes`, a register behind it that only holders write.
 
-    A holder that timed out is gone, and its lock is free. With `expires` the lock is also taken from
-    a living holder now and then; the register then refuses its older token.
+    A holder that timed out is gone, and its lock is free; an acquire of unknown outcome never took
+    effect, a release of unknown outcome did at the latest when the next one acquired. With `expires`
+    the lock is also taken from a living holder now and then; the register then refuses its older token.
     """
     values, attempts = itertools.count(1), itertools.count(1)
 
     def choose(client: Client, rng: Random) -> Request:
         if "token" not in client.memory:
             return "acquire", "lock", None, {}
-        if rng.random() < 0.4:
-            return "release", "lock", None, {"token": client.memory.pop("token")}
-        return "write", "data", next(values), {"token": client.memory["token"]}
+        if rng.random() < 0.4 or not writes:
+            return "release", "lock", None, {"token": client.memory["token"]}
+        return "write", "lock", next(values), {"token": client.memory["token"]}
 
     def apply(state: dict[str, Any], client: Client, request: Request) -> tuple[bool, Any]:
         kind, _, _, extra = request
         holder, process = state["holder"]
         if kind == "acquire":
             alive = holder is not None and holder.process == process
-            if alive and not (expires and next(attempts) % 4 == 0):
+            if client.gone or (alive and not (expires and next(attempts) % 4 == 0)):
                 return False, None
             state["token"] += 1
             state["holder"] = (client, client.process)
             client.memory["token"] = state["token"]
             return True, state["token"]
         if kind == "release":
+            client.memory.pop("token", None)
             if process == client.process:
                 state["holder"] = (None, None)
             return True, None
