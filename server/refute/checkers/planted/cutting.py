@@ -20,8 +20,8 @@ OPENINGS: Mapping[str, int] = {
     "read-atomic": 4_000,
     "causal": 4_000,
     "sequential": 200,
-    "serializable-exact": 300,
-    "snapshot-isolation-exact": 300,
+    "serializable-exact": 120,
+    "snapshot-isolation-exact": 120,
 }
 """For properties that every beginning of a correct history has, but no object alone: how many
 operations copies are made of."""
@@ -31,7 +31,8 @@ ELEMENTS = 200_000
 
 MODEL_OPENINGS: Mapping[str, int] = {
     **dict.fromkeys(("counter", "lock", "lease"), 3_000),
-    **dict.fromkeys(("stack", "priority-queue", "log", "set", "multiset"), 150),
+    **dict.fromkeys(("priority-queue", "set", "multiset"), 70),
+    **dict.fromkeys(("stack", "log"), 36),
     "queue": 20_000,
     "transactions": 100,
 }

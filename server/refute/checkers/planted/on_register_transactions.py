@@ -95,12 +95,8 @@ def halves_seen(ground: Ground, rng: Random) -> Iterator[Planting]:
             continue
         theirs = {w.key for w in txns.writes[write.operation.index]} - {read.key}
         for later in txns.by_index[read.operation.index][read.place + 1 :]:
-            if (
-                later.key in theirs
-                and later.function == "r"
-                and txns.alone(later)
-                and later.value is not None
-            ):
+            seen = later.function == "r" and later.value is not None
+            if later.key in theirs and seen and txns.alone(later):
                 half = answered(later, None)
                 words = f"a transaction sees {write.value!r} of another, and then misses its other write"
                 yield Planting(ground.copy({half.index: half}), (write.operation, half), words)
