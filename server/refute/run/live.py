@@ -1,0 +1,348 @@
+"""A live system: one cluster with its nemesis, driven step by step and recorded as a run is."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from pydantic import ValidationError
+
+from refute.errors import RefuteError
+from refute.history import Operation
+from refute.history.faults_log import write_landing
+from refute.plan.step import Await, CommandStep, OperationStep
+from refute.plan.step_notation import read_fault, read_step
+from refute.plan.system_spec import SystemSpec
+from refute.run.fault_evidence import fault_evidence
+from refute.run.live_record import LiveError, LiveInputError, LiveSpec
+from refute.run.stage import Say, Stage
+from refute.session.files import plain
+from refute.session.timeline import Timeline
+from refute.system.observer import Seen
+from refute.system.process_table import state as process_state
+from refute.workload.directed import Sent
+
+_LANDING_EVERY_S = 1.0
+_MOST_LOG_BYTES = 1_000_000
+_MOST_OUTPUT = 4_000
+_MOST_OPERATIONS = 200
+
+
+class LiveSystem:
+    """The system while it lives. Leaving the context heals, stops everything and writes the evidence.
+
+    Every public method is one request; they may come at the same time. `landing.json` is written anew each
+    second while a fault is on, so that a host that is killed leaves the evidence so far.
+    """
+
+    def __init__(self, system: SystemSpec, spec: LiveSpec, *, say: Say) -> None:
+        self.system = system
+        self.folder = Path(spec.folder)
+        self.stage = Stage(
+            system,
+            self.folder,
+            plan_dir=Path(spec.plan_dir),
+            variables=spec.variables,
+            seed=spec.seed,
+            say=say,
+            stop=threading.Event(),
+        )
+        self._kinds = frozenset(
+            kind for client in system.clients.values() if client.http for kind in client.http.operations
+        )
+        if any(client.worker for client in system.clients.values()):
+            self._kinds = frozenset()  # what a worker knows is known to the worker alone
+        self._counts: Counter[str] = Counter()
+        self._saving = threading.Lock()
+        self._nodes_change = threading.Lock()
+        self._over = threading.Event()
+        self._held = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Open the records and take the ports; nothing runs yet."""
+        with ExitStack() as taking:
+            self.timeline = taking.enter_context(Timeline(self.folder / "run.jsonl"))
+            taking.enter_context(self.stage)
+            taking.enter_context(self.stage.recorder.listening(self._count))
+            saver = threading.Thread(target=self._save_landings, name="live-landing", daemon=True)
+            saver.start()
+            taking.callback(saver.join)
+            taking.callback(self._over.set)
+            self._held = taking.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Heal, stop, write the evidence."""
+        self.stage.stop.set()
+        self.timeline.mark("phase", "stop")
+        self._held.__exit__(kind, error, trace)
+
+    def start(self) -> None:
+        """Start all nodes on the fault planes and wait until they are ready."""
+        self.timeline.mark("phase", "start")
+        self.stage.start()
+        self.timeline.mark("phase", "ready")
+
+    def status(self) -> dict[str, Any]:
+        """Nodes with their processes and states, faults with their evidence, and what was recorded."""
+        return {
+            "nodes": self.nodes(),
+            "faults": self.faults(),
+            "aliases": dict(self.stage.aliases),
+            "recorded": dict(self._counts),
+        }
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """Every node now; its states as they are read past the fault planes, or why they cannot be read."""
+        read = {state: self.stage.observer.read_all(state) for state in self.system.states}
+        cluster, shown = self.stage.cluster, []
+        for name in self.system.nodes:
+            process = cluster.nodes.get(name)
+            letter = process_state(process.pid) if process and process.running else ""
+            shown.append(
+                {
+                    "node": name,
+                    "running": bool(process and process.running),
+                    "paused": letter == "T",
+                    "pid": process.pid if process and process.running else None,
+                    "exit": str(process.exit) if process and process.exit else None,
+                    "version": process.version if process else None,
+                    "addresses": {port: cluster.address(name, port) for port in self.system.ports},
+                    "states": {
+                        state: plain(seen[name].value) for state, seen in read.items() if not seen[name].error
+                    },
+                    "plays": [state for state, seen in read.items() if seen[name].holds],
+                    "unread": {state: seen[name].error for state, seen in read.items() if seen[name].error},
+                }
+            )
+        return shown
+
+    def faults(self, ids: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        """The faults so far with their evidence, or these of them."""
+        found = fault_evidence(self.folder, self.stage.nemesis.landings())
+        return [plain(fault) for fault in found if ids is None or fault["fault"] in ids]
+
+    def operate(self, written: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Send these operations, one step after the other; after a step that is not as expected, no more."""
+        if not self.system.clients:
+            raise LiveInputError(
+                f"the system {self.system.system!r} has no clients, so that nothing can be sent"
+            )
+        steps = [self._operation_step(each) for each in written]
+        sent: list[Operation] = []
+        reason = ""
+        for step in steps:
+            nodes = self.stage.resolve(step.via)
+            self.timeline.mark("step", f"{step.kind} via {step.via}", ", ".join(nodes))
+            came = self._sent(step, nodes)
+            sent += came.operations
+            if not came.met:
+                reason = came.reason
+                break
+        return {
+            "operations": [_shown(operation) for operation in sent[-_MOST_OPERATIONS:]],
+            "left_out": max(0, len(sent) - _MOST_OPERATIONS),
+            "met": not reason,
+            "reason": reason,
+            "saved": plain(self.stage.clients.saved),
+        }
+
+    def wait(self, condition: Mapping[str, Any]) -> dict[str, Any]:
+        """Wait for a state; whether it came, and which nodes then play the roles."""
+        wanted = _valid(lambda: Await.model_validate(dict(condition)))
+        self.timeline.mark("step", f"await {dict(condition)}")
+        began = time.monotonic()
+        seen, missing = self.stage.wait(wanted)
+        return {
+            "came": seen is not None,
+            "missing": missing,
+            "waited_s": round(time.monotonic() - began, 3),
+            "roles": dict(seen.roles) if isinstance(seen, Seen) else {},
+        }
+
+    def run(
+        self, command: str, node: str | None, arguments: Sequence[str], timeout_s: float
+    ) -> dict[str, Any]:
+        """Run one of the system's own commands; what it said, its middle cut out where it said much."""
+        step = CommandStep(command=command, node=node, arguments=tuple(arguments), timeout=timeout_s)
+        where = self._one_node(step.node) if step.node else None
+        self.timeline.mark("step", f"run {command}", where or "")
+        result = self.stage.cluster.run_command(step.command, where, step.arguments, step.timeout)
+        return {
+            "argv": list(result.argv),
+            "exit_code": result.exit_code,
+            "output": _cut(result.output),
+            "errors": _cut(result.errors),
+            "took_s": round(result.took_s, 3),
+        }
+
+    def restart(self, reference: str, version: str | None) -> dict[str, Any]:
+        """Stop a node in order and start it with its data; the nodes afterwards."""
+        node = self._one_node(reference)
+        on = [fault["fault"] for fault in self.faults() if fault["on"] and node in fault["targets"]]
+        if on:
+            raise LiveInputError(f"{node} is under fault {', '.join(on)}", hint="heal it first")
+        with self._nodes_change:
+            self.timeline.mark("step", f"restart {node}", version or "")
+            self.stage.cluster.restart(node, version)
+            ready_s = self.stage.cluster.wait_ready([node])
+        return {"node": node, "ready_s": round(ready_s, 3), "nodes": self.nodes()}
+
+    def logs(self, reference: str, lines: int) -> dict[str, Any]:
+        """The last lines of a node's log, of all its runs."""
+        node = self._one_node(reference)
+        path = self.stage.cluster.log_path(node)
+        try:
+            with path.open("rb") as stream:
+                size = stream.seek(0, 2)
+                stream.seek(max(0, size - _MOST_LOG_BYTES))
+                text = stream.read().decode(errors="replace").splitlines()
+        except OSError as error:
+            raise LiveError(f"the log cannot be read: {error.strerror}", where=path) from error
+        cut_off = size > _MOST_LOG_BYTES
+        return {
+            "node": node,
+            "path": str(path),
+            "lines": [line[:1000] for line in text[-lines:]],
+            "left_out": max(0, len(text) - lines),
+            "more_before": cut_off,
+        }
+
+    def inject(self, written: Mapping[str, Any], ttl_s: float) -> dict[str, Any]:
+        """Apply one fault, at once or when its `when` has come; it is on when this returns.
+
+        A fault without `for` is healed after `ttl_s`, should nobody have healed it by then.
+        """
+        action = _valid(lambda: read_fault(dict(written)))
+        if action.repeat != 1 or action.every_s is not None:
+            raise LiveInputError("one fault at a time: repeat and every belong into a plan's schedule")
+        trigger: Any = None
+        if action.when is not None:
+            trigger, missing = self.stage.wait(action.when)
+            if trigger is None:
+                raise LiveError(f"not applied: what `when` asks for did not come: {missing}")
+        if action.after_s:
+            self.stage.stop.wait(action.after_s)
+        lasting = action if action.for_s is not None else action.model_copy(update={"for_s": ttl_s})
+        targets = self.stage.resolve(action.target) if action.target is not None else ()
+        if action.alias and targets:
+            self.stage.aliases[action.alias] = targets[0]
+        self.timeline.mark("step", f"inject {dict(written)}", ", ".join(targets))
+        with self._nodes_change:
+            fault = self.stage.nemesis.apply(lasting, targets, aliases=self.stage.aliases, trigger=trigger)
+        self._save_landing()
+        return {
+            "fault": self.faults([fault])[0],
+            "resolved": list(targets),
+            "heals_itself_in_s": lasting.for_s,
+            "aliases": dict(self.stage.aliases),
+        }
+
+    def heal(self, what: str) -> dict[str, Any]:
+        """Undo a fault by id or label, those of a node, alias or role, or `all`; what was healed."""
+        target = self._heal_target(what)
+        self.timeline.mark("step", f"heal {what}")
+        with self._nodes_change:
+            healed = self.stage.nemesis.heal(target)
+        self._save_landing()
+        return {
+            "target": target,
+            "healed": list(healed.healed),
+            "failed": dict(healed.failed),
+            "faults": self.faults([*healed.healed, *healed.failed]),
+            "still_on": [fault["fault"] for fault in self.faults() if fault["on"]],
+            "nodes": self.nodes(),
+        }
+
+    # -- parts of it ----------------------------------------------------------------------------------------
+
+    def _operation_step(self, written: Mapping[str, Any]) -> OperationStep:
+        step = _valid(lambda: read_step(dict(written), self._kinds))
+        if not isinstance(step, OperationStep):
+            raise LiveInputError(
+                f"{next(iter(written))!r} is no operation",
+                hint="faults: inject_fault; healing: heal_faults; await and run: actions of manage_system",
+            )
+        return step
+
+    def _sent(self, step: OperationStep, nodes: Sequence[str]) -> Sent:
+        if step.background:
+            self.stage.clients.start_operation(step, nodes, stop=self.stage.stop)
+            return Sent((), True)  # its operations are in the history once they are answered
+        return self.stage.clients.run_operation(step, nodes, stop=self.stage.stop)
+
+    def _one_node(self, reference: str) -> str:
+        nodes = self.stage.resolve(reference)
+        if len(nodes) != 1 or nodes[0] not in self.system.nodes:
+            raise LiveInputError(f"{reference!r} is not one node: {', '.join(nodes) or 'nobody'}")
+        return nodes[0]
+
+    def _heal_target(self, what: str) -> str:
+        named = {"all", *self.system.nodes}
+        for fault in self.faults():
+            named |= {fault["fault"], *([fault["label"]] if fault["label"] else [])}
+        if what in named:
+            return what
+        return self._one_node(what)
+
+    def _count(self, operation: Operation) -> None:
+        self._counts[f"{operation.kind} {operation.outcome.value}"] += 1
+
+    def _save_landings(self) -> None:
+        while not self._over.wait(_LANDING_EVERY_S):
+            if self.stage.nemesis.active():
+                self._save_landing()
+
+    def _save_landing(self) -> None:
+        partial = self.folder / "landing.partial"
+        with self._saving:
+            try:
+                write_landing(partial, self.stage.nemesis.landings())
+                partial.replace(self.folder / "landing.json")
+            except (RefuteError, OSError) as error:
+                self.stage.say(f"landing.json could not be written: {error}")
+
+
+def _valid(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise LiveInputError(f"{place}: {first['msg']}" if place else first["msg"]) from None
+    except (ValueError, TypeError) as error:
+        raise LiveInputError(str(error)) from None
+
+
+def _shown(operation: Operation) -> dict[str, Any]:
+    completed = operation.completed_ns
+    shown = {
+        "index": operation.index,
+        "process": str(operation.process),
+        "kind": operation.kind,
+        "key": operation.key,
+        "input": operation.input,
+        "output": operation.output,
+        "outcome": operation.outcome.value,
+        "error": operation.error,
+        "node": operation.node,
+        "epoch": operation.epoch,
+        "took_ms": None if completed is None else round((completed - operation.invoked_ns) / 1e6, 3),
+        "extra": dict(operation.extra),
+    }
+    return {key: plain(value) for key, value in shown.items()}
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _MOST_OUTPUT:
+        return text
+    half = _MOST_OUTPUT // 2
+    return f"{text[:half]}\n[{len(text) - _MOST_OUTPUT} characters left out]\n{text[-half:]}"
