@@ -1,0 +1,386 @@
+"""The command line: every tool in a shell, one line for an error, one exit code for each outcome."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from refute import __version__
+from refute.errors import RefuteError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; returns its exit code.
+
+    64: the caller's input is at fault; 69: something needed is missing; 70: refute itself is. `run` and
+    `verify`: 0 all passed, 1 something failed, 2 neither. `check`: 0 valid, 1 invalid, 2 unknown.
+    """
+    parser = build_parser()
+    try:
+        given = parser.parse_args(arguments)
+    except SystemExit as leaving:
+        return 64 if leaving.code == 2 else int(leaving.code or 0)
+    if "handler" not in given:
+        parser.print_help()
+        return 64
+    try:
+        code: int = given.handler(given)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except RefuteError as error:
+        print(f"refute: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("refute: interrupted", file=sys.stderr)
+        return 130
+    except Exception as error:
+        if os.environ.get("REFUTE_DEBUG"):
+            raise
+        if type(error).__name__ == "ValidationError":
+            print(f"refute: {_first_fault(error)}", file=sys.stderr)
+            return 64
+        hint = "set REFUTE_DEBUG=1 for the trace"
+        print(f"refute: this is a bug in refute: {type(error).__name__}: {error} ({hint})", file=sys.stderr)
+        return 70
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line; handlers import what they need when they run."""
+    parser = argparse.ArgumentParser(
+        prog="refute", description="Find out whether a distributed system keeps its promises."
+    )
+    parser.add_argument("--version", action="version", version=f"refute {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    _add_repository_commands(commands)
+    _add_plan_commands(commands)
+    _add_run_commands(commands)
+    _add_machine_commands(commands)
+    check = _command(commands, "check", "one history, one answer", _check)
+    check.add_argument("history")
+    check.add_argument("--model", help="a checker, or a model of linearizable; by default from the kinds")
+    check.add_argument("--option", action="append", default=[], metavar="NAME=VALUE")
+    check.add_argument("--format", help="the format of the file, where it cannot be told")
+    check.add_argument("--user-model", metavar="FILE.py:CLASS", help="your own model; the file is run")
+    check.add_argument("--time-limit", type=float, default=60.0, metavar="SECONDS")
+    check.add_argument("--memory-limit", type=float, default=1500.0, metavar="MB")
+    check.add_argument("--count-bad-lines", action="store_true", help="count unreadable lines, do not stop")
+    mcp = commands.add_parser("mcp", help="serve the tools to an agent")
+    mcp.add_argument("--transport", choices=("stdio", "http"), default="stdio")
+    mcp.add_argument("--port", type=int, default=8765)
+    mcp.add_argument("--toolsets", default="read,run,fault", help="of read, run, fault (default: all)")
+    mcp.set_defaults(handler=_mcp)
+    return parser
+
+
+def _command(commands: Any, name: str, text: str, handler: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
+    parser.add_argument("--json", action="store_true", help="one JSON document on stdout and nothing else")
+    parser.set_defaults(handler=handler)
+    return parser
+
+
+def _add_repository_commands(commands: Any) -> None:
+    for name, text, tool in (
+        ("map", "what a repository is made of", "map_repository"),
+        ("scope", "what a change touches", "scope_change"),
+        ("claims", "what a product promises", "extract_claims"),
+        ("toolbox", "how its tests are run", "discover_toolbox"),
+    ):
+        parser = _command(commands, name, text, _repository)
+        parser.add_argument("repository")
+        parser.add_argument("--jsonl", action="store_true", help="one item a line, in rank order")
+        if name == "scope":
+            parser.add_argument(
+                "--change", required=True, metavar="A..B", help="a commit, a range or a branch"
+            )
+        else:
+            parser.add_argument("--revision", default="HEAD")
+        if name == "claims":
+            parser.add_argument("--top", type=int, default=40)
+        parser.set_defaults(tool=tool)
+
+
+def _add_plan_commands(commands: Any) -> None:
+    plan = commands.add_parser("plan", help="check a plan, or make a first one")
+    within = plan.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    check = _command(within, "check", "what a reviewer would find in a plan", _plan_check)
+    check.add_argument("plan")
+    check.add_argument("--repository", help="where its citations point")
+    check.add_argument("--limit", type=int, default=40)
+    scaffold = _command(within, "scaffold", "a first plan from a repository", _plan_scaffold)
+    scaffold.add_argument("repository")
+    scaffold.add_argument("--slug", required=True)
+    scaffold.add_argument("--change", metavar="REV")
+    scaffold.add_argument("--output", metavar="FILE", help="default: stdout")
+
+
+def _add_run_commands(commands: Any) -> None:
+    demo = _command(commands, "demo", "the whole job on a bundled three-node store", _demo)
+    demo.add_argument("--fixed", action="store_true", help="the store's next release: nothing may fail")
+    demo.add_argument("--session-root", type=Path, default=Path("test-sessions"))
+    run = _command(commands, "run", "run a plan", _run)
+    run.add_argument("plan", nargs="?", type=Path)
+    run.add_argument("--scenario", action="append", default=[], metavar="ID")
+    run.add_argument("--budget", choices=("smoke", "hardening", "release"), default="smoke")
+    run.add_argument("--seed", type=int, default=1)
+    run.add_argument(
+        "--var", action="append", default=[], metavar="NAME=VALUE", help="a variable of the system"
+    )
+    run.add_argument("--parallel", type=int, default=1, help="scenarios at a time (default 1)")
+    run.add_argument("--session-root", type=Path, default=Path("test-sessions"))
+    run.add_argument("--resume", type=Path, metavar="SESSION", help="go on with an interrupted session")
+    run.add_argument("--judge", action="store_true", help="with --resume: only judge what is on disk")
+    for name, text, handler in (
+        ("verify", "recompute every verdict of a session", _verify),
+        ("report", "verify a session and show where its report is", _report),
+        ("status", "how far a run is", _status),
+        ("cancel", "stop a run in order", _cancel),
+    ):
+        _command(commands, name, text, handler).add_argument("session")
+
+
+def _add_machine_commands(commands: Any) -> None:
+    _command(commands, "env", "what this machine can do", _env)
+    faults = _command(commands, "faults", "every fault and whether it works here", _faults)
+    faults.add_argument("--plane")
+    faults.add_argument("--no-probe", action="store_true")
+    _command(commands, "heal", "undo every fault that is still on", _heal)
+
+
+def _show(given: argparse.Namespace, answer: Any) -> None:
+    print(answer.model_dump_json(indent=2) if given.json else answer.text())
+
+
+def _repository(given: argparse.Namespace) -> int:
+    from refute.tools.registry import tool
+
+    chosen = tool(given.tool)
+    fields = ("repository", "revision", "change", "top")
+    request = {name: getattr(given, name) for name in fields if hasattr(given, name)}
+    answer = chosen.load()(chosen.request_type().model_validate(request))
+    if given.jsonl:
+        for row in answer.rows:
+            print(json.dumps(row, ensure_ascii=False, default=str))
+    elif given.json:
+        print(json.dumps(answer.found, indent=2, ensure_ascii=False, default=str))
+    else:
+        print(answer.text())
+    return 0
+
+
+def _plan_check(given: argparse.Namespace) -> int:
+    from refute.tools.plans import CheckPlanRequest, check_plan
+
+    request = CheckPlanRequest(plan=given.plan, repository=given.repository, limit=given.limit)
+    answer = check_plan(request)
+    _show(given, answer)
+    return 0 if answer.ok else 1
+
+
+def _plan_scaffold(given: argparse.Namespace) -> int:
+    from refute.tools.plans import ScaffoldPlanRequest, scaffold_plan
+
+    request = ScaffoldPlanRequest(
+        repository=given.repository, slug=given.slug, change=given.change, output=given.output
+    )
+    answer = scaffold_plan(request)
+    if given.json or given.output:
+        _show(given, answer)
+    else:
+        print(answer.plan)
+    return 0
+
+
+def _demo(given: argparse.Namespace) -> int:
+    from refute import resources
+
+    plan = resources.folder("testing-plans") / "quorumkv.md"
+    variables = {"release": "--next"} if given.fixed else {}
+    session = _running(plan, given, budget="hardening", variables=variables, parallel=2)
+    _show_session(given, session)
+    verdicts = [entry.verdict for entry in session.index.scenarios.values()]
+    if given.fixed:
+        return int(any(verdict.startswith("FAIL") for verdict in verdicts))
+    return 0 if session.index.state == "complete" else 2
+
+
+def _run(given: argparse.Namespace) -> int:
+    from refute.tools.problems import ToolError
+
+    if (given.plan is None) == (given.resume is None):
+        raise ToolError("name a plan, or a session to --resume")
+    variables = dict(_pairs(given.var))
+    session = _running(given.plan, given, given.budget, variables, given.parallel)
+    _show_session(given, session)
+    return _exit_code([entry.verdict for entry in session.index.scenarios.values()])
+
+
+def _running(
+    plan: Path | None, given: argparse.Namespace, budget: Any, variables: dict[str, str], parallel: int
+) -> Any:
+    import signal
+    import threading
+    import time
+
+    from refute.run.execute import resume_session, run_plan
+    from refute.run.progress import ProgressEvent
+
+    stop, began = threading.Event(), time.monotonic()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    stream = sys.stderr if given.json or given.handler is _run else sys.stdout
+
+    def tell(event: ProgressEvent) -> None:
+        where = f"{event.scenario} {event.attempt}".strip()
+        print(f"{time.monotonic() - began:6.1f}s {where}: {event.text}", file=stream, flush=True)
+
+    if plan is None:
+        return resume_session(
+            given.resume, parallel=parallel, judge_only=given.judge, progress=tell, stop=stop
+        )
+    return run_plan(
+        plan,
+        scenarios=getattr(given, "scenario", ()),
+        budget=budget,
+        seed=getattr(given, "seed", 1),
+        session_root=given.session_root,
+        variables=variables,
+        parallel=parallel,
+        progress=tell,
+        stop=stop,
+    )
+
+
+def _show_session(given: argparse.Namespace, session: Any) -> None:
+    from refute.tools.runs import RunRequest, get_run
+
+    state = get_run(RunRequest(session=str(session.folder)))
+    if given.json:
+        print(state.model_dump_json(indent=2))
+        return
+    print()
+    for scenario in state.scenarios:
+        rate = f" ({scenario.rate} reruns)" if scenario.rate else ""
+        print(f"{scenario.id:4} {scenario.verdict + rate:44} {scenario.name}")
+        print(f"     {scenario.why}")
+    print(f"\nsession {state.state}: {state.session}\nreport: {state.report}")
+
+
+def _exit_code(verdicts: Sequence[str]) -> int:
+    if any(verdict.startswith("FAIL") for verdict in verdicts):
+        return 1
+    return 0 if verdicts and all(verdict.startswith("PASS") for verdict in verdicts) else 2
+
+
+def _verify(given: argparse.Namespace) -> int:
+    from refute.tools.runs import RunRequest, write_report
+
+    answer = write_report(RunRequest(session=given.session))
+    _show(given, answer)
+    # What is verified is the record; whether the system passed stands in the verdicts.
+    return 0 if answer.verified else 1
+
+
+def _report(given: argparse.Namespace) -> int:
+    return _verify(given)
+
+
+def _status(given: argparse.Namespace) -> int:
+    from refute.tools.runs import RunRequest, get_run
+
+    _show(given, get_run(RunRequest(session=given.session)))
+    return 0
+
+
+def _cancel(given: argparse.Namespace) -> int:
+    from refute.tools.runs import RunRequest, cancel_run
+
+    _show(given, cancel_run(RunRequest(session=given.session)))
+    return 0
+
+
+def _env(given: argparse.Namespace) -> int:
+    from refute.tools.environments import ProbeEnvironmentRequest, probe_environment
+
+    _show(given, probe_environment(ProbeEnvironmentRequest()))
+    return 0
+
+
+def _faults(given: argparse.Namespace) -> int:
+    from refute.tools.faults import ListFaultsRequest, list_faults
+
+    _show(given, list_faults(ListFaultsRequest(plane=given.plane, probe=not given.no_probe, limit=200)))
+    return 0
+
+
+def _heal(given: argparse.Namespace) -> int:
+    from refute.nemesis.healing import heal_everything
+    from refute.session.files import plain
+
+    report = plain(heal_everything())
+    if given.json:
+        print(json.dumps(report, indent=2, default=str))
+    else:
+        print("\n".join(f"{name}: {what or 'none'}" for name, what in report.items()))
+    return 1 if report.get("failed") else 0
+
+
+def _check(given: argparse.Namespace) -> int:
+    from refute.tools.histories import CheckHistoryRequest, check_history, check_history_by
+
+    request = CheckHistoryRequest(
+        history=given.history,
+        model=given.model,
+        format=given.format,
+        options={name: _value(text) for name, text in _pairs(given.option)},
+        time_limit_s=given.time_limit,
+        memory_limit_bytes=int(given.memory_limit * 1e6),
+        on_bad_line="count" if given.count_bad_lines else "error",
+    )
+    answer = check_history_by(request, given.user_model) if given.user_model else check_history(request)
+    _show(given, answer)
+    return 2 if isinstance(answer.valid, str) else int(not answer.valid)
+
+
+def _mcp(given: argparse.Namespace) -> int:
+    from refute.faces.mcp_server import serve
+
+    toolsets = frozenset(part.strip() for part in given.toolsets.split(",") if part.strip())
+    serve(toolsets, transport=given.transport, port=given.port)
+    return 0
+
+
+def _pairs(written: Sequence[str]) -> list[tuple[str, str]]:
+    from refute.tools.problems import ToolError
+
+    pairs = []
+    for text in written:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise ToolError(f"{text!r} is not NAME=VALUE")
+        pairs.append((name, value))
+    return pairs
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _first_fault(error: Any) -> str:
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'input'}: {first['msg']}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""Tools on plans: what a reviewer would find, and a first plan from what a repository holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from refute.plan.check import check_plan_file
+from refute.plan.scaffold import scaffold_plan as scaffold
+from refute.tools.answer import Answer, Request
+from refute.tools.found import citation_reader, found_of
+
+
+class CheckPlanRequest(Request):
+    """A plan, and the repository that its citations point into (optional)."""
+
+    plan: str
+    repository: str | None = None
+    limit: int = Field(default=40, ge=1, le=500)
+
+
+class PlanFault(Answer):
+    """One thing that is wrong: rule, severity, where, what, and how to mend it."""
+
+    rule: str
+    severity: Literal["error", "warning"]
+    line: int
+    section: str
+    subject: str
+    what: str
+    mend: str
+
+
+class CheckedPlan(Answer):
+    """The findings, worst first; the plan is fit to run where there is no error."""
+
+    plan: str
+    ok: bool
+    errors: int
+    warnings: int
+    faults: list[PlanFault]
+    left_out: int
+
+    def text(self) -> str:
+        """One line a finding, as compilers print them."""
+        lines = [f"{self.plan}: {self.errors} errors, {self.warnings} warnings"]
+        for fault in self.faults:
+            place = " ".join(part for part in (f"section {fault.section}", fault.subject) if part)
+            mend = f" ({fault.mend})" if fault.mend else ""
+            where = f"{self.plan}:{fault.line}: {fault.severity}: {place}"
+            lines.append(f"{where}: {fault.what}{mend} [{fault.rule}]")
+        if self.left_out:
+            lines.append(f"{self.left_out} more left out: raise the limit")
+        return "\n".join(lines)
+
+
+def check_plan(request: CheckPlanRequest) -> CheckedPlan:
+    """What an experienced reviewer would find in a plan. Raises PlanError where it cannot be read."""
+    reader = citation_reader(Path(request.repository)) if request.repository else None
+    checked = check_plan_file(Path(request.plan), read_citation=reader, limit=request.limit)
+    return CheckedPlan(
+        plan=request.plan,
+        ok=checked.ok,
+        errors=checked.errors,
+        warnings=checked.warnings,
+        faults=[
+            PlanFault(
+                rule=defect.rule,
+                severity=defect.severity,
+                line=defect.line,
+                section=defect.section,
+                subject=defect.subject,
+                what=defect.what,
+                mend=defect.mend,
+            )
+            for defect in checked.defects
+        ],
+        left_out=checked.left_out,
+    )
+
+
+class ScaffoldPlanRequest(Request):
+    """A repository, a slug for the plan, and the change that it is about (none: the whole project)."""
+
+    repository: str
+    slug: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    change: str | None = None
+    output: str | None = None
+
+
+class ScaffoldedPlan(Answer):
+    """A first plan: cited facts filled in, places left open for judgement; in `path` if one was given."""
+
+    path: str | None
+    needed: bool
+    open_places: int
+    plan: str
+
+
+def scaffold_plan(request: ScaffoldPlanRequest) -> ScaffoldedPlan:
+    """A first plan from claims, map, toolbox and change scope. Never replaces a file that is there."""
+    from refute.repository.change_scope import revision_to_open, scope_change
+    from refute.repository.claims import extract_claims
+    from refute.repository.mirror import open_repository
+    from refute.repository.repository_map import map_repository
+    from refute.repository.toolbox import discover_toolbox
+    from refute.tools.problems import ToolError
+
+    revision = revision_to_open(request.change) if request.change else "HEAD"
+    with open_repository(Path(request.repository), revision=revision) as snapshot:
+        claims = extract_claims(snapshot)
+        scope = scope_change(snapshot, request.change) if request.change else None
+        found = found_of(claims, map_repository(snapshot), discover_toolbox(snapshot, claims=claims), scope)
+    first = scaffold(found, request.slug)
+    if request.output:
+        path = Path(request.output)
+        if path.exists():
+            raise ToolError("the file is there already", where=path, hint="name another, or move it away")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(first.text, encoding="utf-8")
+    return ScaffoldedPlan(
+        path=request.output,
+        needed=first.needed,
+        open_places=first.text.count("TODO(judge)"),
+        plan="" if request.output else first.text,
+    )

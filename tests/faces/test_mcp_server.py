@@ -1,0 +1,118 @@
+"""The server over stdio, as a client meets it, in both eras of the protocol."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from refute.history import HistoryWriter, Outcome
+from refute.tools.registry import TOOLS
+from tests.run.plans import ISOLATED, write_plan
+
+SERVER = StdioServerParameters(command=sys.executable, args=["-m", "refute.faces.cli", "mcp"])
+MODES = ("legacy", "auto")
+
+
+def talk(mode: Any, conversation: Any) -> Any:
+    async def main() -> Any:
+        async with Client(stdio_client(SERVER), mode=mode) as client:
+            return await conversation(client)
+
+    return anyio.run(main)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_tools_are_those_of_the_registry_with_honest_hints(mode: str) -> None:
+    async def conversation(client: Client) -> Any:
+        return (await client.list_tools()).tools
+
+    listed = {tool.name: tool for tool in talk(mode, conversation)}
+    assert set(listed) == {tool.name for tool in TOOLS}
+    assert len(listed) <= 18
+    for tool in TOOLS:
+        annotations = listed[tool.name].annotations
+        assert annotations is not None
+        assert annotations.read_only_hint is not tool.changes
+        assert annotations.destructive_hint is tool.destroys
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_text_and_data_carry_the_same_facts(mode: str, tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    with HistoryWriter(path) as writer:
+        writer.complete(writer.invoke(1, "write", key="k", input=1), Outcome.OK)
+        writer.complete(writer.invoke(1, "write", key="k", input=2), Outcome.OK)
+        writer.complete(writer.invoke(1, "read", key="k"), Outcome.OK, output=1)
+
+    async def conversation(client: Client) -> Any:
+        return await client.call_tool("check_history", {"history": str(path)})
+
+    answer = talk(mode, conversation)
+    assert not answer.is_error
+    assert answer.structured_content["valid"] is False
+    assert "valid: no" in answer.content[0].text
+    assert answer.structured_content["anomalies"][0]["sentence"] in answer.content[0].text
+
+
+def test_a_bad_request_is_a_tool_error_of_one_line(tmp_path: Path) -> None:
+    async def conversation(client: Client) -> Any:
+        return await client.call_tool("check_plan", {"plan": str(tmp_path / "none.md")})
+
+    answer = talk("auto", conversation)
+    assert answer.is_error
+    assert "none.md" in answer.content[0].text
+    assert "Traceback" not in answer.content[0].text
+
+
+def test_a_run_is_confirmed_started_and_reported(tmp_path: Path) -> None:
+    plan = write_plan(tmp_path, ISOLATED)
+    request = {"plan": str(plan), "session_root": str(tmp_path / "sessions")}
+
+    async def conversation(client: Client) -> Any:
+        asked = await client.call_tool("start_run", request)
+        assert asked.structured_content["needs_confirmation"] is True
+        assert not (tmp_path / "sessions").exists()
+        forged = await client.call_tool("start_run", request | {"confirm": "guess"})
+        assert forged.structured_content["needs_confirmation"] is True
+        token = {"confirm": asked.structured_content["confirm"]}
+        started = await client.call_tool("start_run", request | token)
+        run = {"session": started.structured_content["session"]}
+        with anyio.fail_after(90):
+            while True:
+                state = await client.call_tool("get_run", run)
+                if state.structured_content["state"] != "running":
+                    break
+                await anyio.sleep(0.3)
+        report = await client.call_tool("write_report", run)
+        read = await client.call_tool("read_artifact", run | {"file": "report.md"})
+        outside = await client.call_tool("read_artifact", run | {"file": "../../../store.md"})
+        return state, report, read, outside
+
+    state, report, read, outside = talk("auto", conversation)
+    assert state.structured_content["state"] == "complete"
+    assert state.structured_content["scenarios"][0]["verdict"] == "FAIL-reproducible"
+    assert report.structured_content["verified"] is True
+    assert "stale read" in read.content[0].text
+    assert outside.is_error
+
+
+def test_the_read_toolset_changes_nothing() -> None:
+    server = StdioServerParameters(
+        command=sys.executable, args=["-m", "refute.faces.cli", "mcp", "--toolsets", "read"]
+    )
+
+    async def main() -> Any:
+        async with Client(stdio_client(server)) as client:
+            return (await client.list_tools()).tools
+
+    listed = {tool.name for tool in anyio.run(main)}
+    assert listed == {tool.name for tool in TOOLS if tool.toolset == "read"}
+    assert not listed & {tool.name for tool in TOOLS if tool.changes}
+    assert json.dumps(sorted(listed))
