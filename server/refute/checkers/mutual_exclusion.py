@@ -73,7 +73,7 @@ def check(
     ]
     tenures = tenures_of(history, known, lease_ms)
     for lock, holds in tenures.items():
-        holds.sort(key=lambda hold: hold.begin_ns)
+        holds.sort(key=lambda hold: (hold.begin_ns, -hold.end_ns))
         if len(holds) > 1:
             judgement.judged += len(holds)
         if mode == "mutex":

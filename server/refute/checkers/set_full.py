@@ -158,7 +158,7 @@ def _judge(
     found: _Object,
     linearizable: bool,
 ) -> None:
-    if element.known_by is None:
+    if element.known_by is None or all(o.outcome is Outcome.FAIL for o in element.adds):
         return
     present, absent = element.last_present, element.last_absent
     if present is None and absent is None:
