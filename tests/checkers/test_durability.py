@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from typing import Any
 
 import pytest
 
@@ -211,3 +212,122 @@ def test_registers_agree_with_every_order_of_the_writes() -> None:
 def test_registers_agree_with_every_order_of_the_writes_at_length() -> None:
     false, true = fuzz_registers(100_000)
     assert min(false, true) > 10_000
+
+
+def small_set(rng: random.Random) -> History:
+    """Adds and removals of few elements, then one final read a node."""
+    write = Scribe()
+    for process in range(rng.randint(1, 5)):
+        start = rng.randrange(20)
+        kind = rng.choice(["add", "add", "add", "remove"])
+        outcome = rng.choice(["ok", "ok", "info", "fail"])
+        write(process, kind, start, start + rng.randint(1, 8), value=rng.randrange(3), outcome=outcome)
+    for number in range(rng.randint(1, 2)):
+        start = rng.randrange(15, 40)
+        out = [value for value in range(3) if rng.random() < 0.6]
+        write(9, "read", start, start + 1, out=out, node=f"n{number}", final=True)
+    return write.history()
+
+
+def set_truth(history: History) -> bool:
+    """Tries every order of every choice of unknown operations, for each read and element alone."""
+    for read in (o for o in history.operations if o.phase is Phase.FINAL):
+        for value in range(3):
+            own = [o for o in history.operations if o.input == value and o.outcome is not Outcome.FAIL]
+            acked = [o for o in own if o.kind == "add" and o.outcome is Outcome.OK]
+            if value in read.output or not acked:
+                continue
+            if not any(_absent(order, read) for order in _orders(own, read)):
+                return False
+    return True
+
+
+def _orders(own: list[Any], read: Any) -> list[tuple[Any, ...]]:
+    sure = [o for o in own if o.outcome is Outcome.OK]
+    unknown = [o for o in own if o.outcome is Outcome.INFO]
+    found = []
+    for count in range(len(unknown) + 1):
+        for chosen in itertools.combinations(unknown, count):
+            for order in itertools.permutations([*sure, *chosen, read]):
+                place = {id(o): n for n, o in enumerate(order)}
+                if all(
+                    place[id(a)] < place[id(b)]
+                    for a in order
+                    for b in order
+                    if a.outcome is Outcome.OK and (a.completed_ns or 0) < b.invoked_ns
+                ):
+                    found.append(order)
+    return found
+
+
+def _absent(order: tuple[Any, ...], read: Any) -> bool:
+    there = False
+    for o in order:
+        if o is read:
+            return not there
+        there = o.kind == "add"
+    return False
+
+
+def fuzz_sets(cases: int) -> list[int]:
+    rng = random.Random(6)
+    seen = [0, 0]
+    for _ in range(cases):
+        history = small_set(rng)
+        result = run_check(NAME, history)
+        truth = set_truth(history)
+        if result.valid == "unknown":
+            assert truth, history.operations
+            continue
+        assert result.valid is truth, history.operations
+        seen[truth] += 1
+    return seen
+
+
+def test_sets_agree_with_every_order_of_adds_and_removals() -> None:
+    assert min(fuzz_sets(3_000)) > 300
+
+
+def small_queue(rng: random.Random) -> History:
+    """Few enqueues of few values, dequeues, and an empty dequeue at the end."""
+    write = Scribe()
+    for process in range(rng.randint(1, 4)):
+        outcome = rng.choice(["ok", "ok", "ok", "info", "fail"])
+        write(process, "enqueue", process, process + 1, value=rng.randrange(3), outcome=outcome)
+    for process in range(10, 10 + rng.randint(0, 3)):
+        if rng.random() < 0.3:
+            write(process, "dequeue", 20, None, outcome="info")
+        else:
+            write(process, "dequeue", 20 + process, 21 + process, out=rng.randrange(3))
+    return write(9, "dequeue", 90, 91, out=None).history()
+
+
+def queue_truth(history: History) -> bool:
+    """Tries to hand each acknowledged element to a dequeue that returned it, or to an unknown one."""
+    acked = [o.input for o in history.operations if o.kind == "enqueue" and o.outcome is Outcome.OK]
+    handed = [o.output for o in history.operations if o.kind == "dequeue" and o.output is not None]
+    unknown = sum(o.kind == "dequeue" and o.outcome is Outcome.INFO for o in history.operations)
+    for value in acked:
+        if value in handed:
+            handed.remove(value)
+        else:
+            unknown -= 1
+    return unknown >= 0
+
+
+def test_queues_agree_with_handing_out_one_by_one() -> None:
+    rng = random.Random(8)
+    seen = [0, 0]
+    for _ in range(3_000):
+        history = small_queue(rng)
+        if not any(o.kind == "enqueue" and o.outcome is Outcome.OK for o in history.operations):
+            continue
+        truth = queue_truth(history)
+        assert run_check(NAME, history).valid is truth, history.operations
+        seen[truth] += 1
+    assert min(seen) > 300
+
+
+@pytest.mark.nightly
+def test_sets_agree_with_every_order_of_adds_and_removals_at_length() -> None:
+    assert min(fuzz_sets(100_000)) > 10_000

@@ -147,3 +147,49 @@ def test_counters_agree_with_every_choice_of_unknown_requests() -> None:
 @pytest.mark.nightly
 def test_counters_agree_with_every_choice_of_unknown_requests_at_length() -> None:
     assert min(fuzz(100_000)) > 10_000
+
+
+def list_truth(history: History) -> bool:
+    """Every element is there as often as some choice of the unknown requests makes it."""
+    read = history.operations[-1]
+    requests: dict[tuple[str, str], set[Outcome]] = {}
+    for o in history.operations:
+        if o.kind == "append":
+            requests.setdefault((o.input, o.extra["idempotency_key"]), set()).add(o.outcome)
+    for value in {*read.output, *(value for value, _ in requests)}:
+        outcomes = [found for (name, _), found in requests.items() if name == value]
+        sure = sum(Outcome.OK in found for found in outcomes)
+        most = sure + sum(Outcome.OK not in found and Outcome.INFO in found for found in outcomes)
+        if not sure <= read.output.count(value) <= most:
+            return False
+    return True
+
+
+def fuzz_lists(cases: int) -> list[int]:
+    rng = random.Random(12)
+    seen = [0, 0]
+    for _ in range(cases):
+        write = Scribe()
+        owner = {name: rng.choice("xyz") for name in "abc"}
+        expected = []
+        for at in range(rng.randint(1, 6)):
+            name = rng.choice("abc")
+            outcome = rng.choice(["ok", "ok", "info", "fail"])
+            write(at, "append", at, at + 1, key="l", value=owner[name], outcome=outcome, idempotency_key=name)
+            expected += [owner[name]] if rng.random() < 0.5 else []
+        history = write(9, "read", 50, 51, key="l", out=expected, final=True).history()
+        if all(o.outcome is Outcome.FAIL for o in history.operations if o.kind == "append"):
+            continue
+        truth = list_truth(history)
+        assert run_check(NAME, history).valid is truth, history.operations
+        seen[truth] += 1
+    return seen
+
+
+def test_lists_agree_with_every_choice_of_unknown_requests() -> None:
+    assert min(fuzz_lists(3_000)) > 300
+
+
+@pytest.mark.nightly
+def test_lists_agree_with_every_choice_of_unknown_requests_at_length() -> None:
+    assert min(fuzz_lists(100_000)) > 10_000

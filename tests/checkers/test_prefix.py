@@ -7,7 +7,7 @@ import random
 import pytest
 
 from refute.checkers import run_check
-from refute.history import History
+from refute.history import History, Outcome
 
 from .scribe import Scribe
 
@@ -58,7 +58,7 @@ def truth(history: History) -> bool:
     longest = max(lists, key=len)
     adds = {o.input: o for o in history.operations if o.kind == "append"}
     return any(
-        (adds[b].completed_ns or 0) < adds[a].invoked_ns
+        adds[b].outcome is Outcome.OK and (adds[b].completed_ns or 0) < adds[a].invoked_ns
         for place, a in enumerate(longest)
         for b in longest[place + 1 :]
     )

@@ -52,7 +52,7 @@ def truth(history: History, max_ms: float, max_versions: int) -> bool:
     sure = [o for o in writes if o.outcome is Outcome.OK]
     for read in (o for o in history.operations if o.kind == "read"):
         seen = next((o for o in writes if o.input == read.output), None)
-        end = -1 if seen is None else (seen.completed_ns or 0) if seen in sure else 10**18
+        end = -1 if seen is None else (seen.completed_ns or 0) if seen in sure else 2**62
         newer = [o for o in sure if o.invoked_ns > end and (o.completed_ns or 0) < read.invoked_ns]
         lag = max((read.invoked_ns - (o.completed_ns or 0) for o in newer), default=0)
         if lag / 1e6 > max_ms or len(newer) > max_versions:
