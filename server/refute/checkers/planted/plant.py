@@ -17,6 +17,9 @@ from refute.checkers.planted.report import Missed, OperatorReport, PlantedReport
 from refute.checkers.result import Budget, Result
 from refute.history import History
 
+COPY_TIME_S = 5.0
+"""How long a checker may look at one copy."""
+
 Check = Callable[[str, History, Mapping[str, Any]], Result]
 
 
@@ -42,7 +45,8 @@ def plant(
     itself should have passed: where it did not, everything would be noticed and nothing proved.
     Copies are cut down to the object that was tampered with where the property is judged object by
     object, and shortened where they are long (see `cutting`).
-    `check` is by default `run_check`, with a quarter of the time for one copy at most. Stops after
+    `check` is by default `run_check`, with COPY_TIME_S for one copy, or a quarter of the time if that is
+    less: a search that takes longer to notice is not counted as noticing. Stops after
     `time_limit_s` and says so. Raises CheckerError for an unknown checker.
     """
     entry_for(checker)
@@ -90,7 +94,7 @@ def plant(
 
 def _within(seconds: float | None) -> Check:
     """`run_check` with so much time for each copy."""
-    limit = Budget().time_limit_s if seconds is None else max(0.5, seconds)
+    limit = COPY_TIME_S if seconds is None else max(0.5, min(seconds, COPY_TIME_S))
     budget = replace(Budget(), time_limit_s=limit)
     return lambda checker, history, options: run_check(checker, history, options, budget=budget)
 
