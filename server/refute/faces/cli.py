@@ -72,6 +72,9 @@ def build_parser() -> argparse.ArgumentParser:
     check.add_argument("--time-limit", type=float, default=60.0, metavar="SECONDS")
     check.add_argument("--memory-limit", type=float, default=1500.0, metavar="MB")
     check.add_argument("--count-bad-lines", action="store_true", help="count unreadable lines, do not stop")
+    call = _command(commands, "tool", "call any tool of the server by its name, with a JSON request", _tool)
+    call.add_argument("name")
+    call.add_argument("request", nargs="?", default="{}", help="the fields of its request, as JSON")
     mcp = commands.add_parser("mcp", help="serve the tools to an agent")
     mcp.add_argument("--transport", choices=("stdio", "http"), default="stdio")
     mcp.add_argument("--port", type=int, default=8765)
@@ -350,6 +353,22 @@ def _check(given: argparse.Namespace) -> int:
     answer = check_history_by(request, given.user_model) if given.user_model else check_history(request)
     _show(given, answer)
     return 2 if isinstance(answer.valid, str) else int(not answer.valid)
+
+
+def _tool(given: argparse.Namespace) -> int:
+    from refute.tools.problems import ToolError
+    from refute.tools.registry import TOOLS
+
+    found = next((row for row in TOOLS if row.name == given.name), None)
+    if found is None:
+        known = ", ".join(row.name for row in TOOLS)
+        raise ToolError(f"there is no tool {given.name!r}", hint=f"there are {known}")
+    try:
+        request = json.loads(given.request)
+    except ValueError as error:
+        raise ToolError(f"the request is not JSON: {error}") from None
+    _show(given, found.load()(found.request_type().model_validate(request)))
+    return 0
 
 
 def _mcp(given: argparse.Namespace) -> int:

@@ -170,7 +170,7 @@ class OperationStep(Strict):
     key: Any = None
     value: Any = None
     via: NodeRef = "any"
-    count: int = Field(default=1, ge=1)
+    count: int = Field(default=1, ge=0)
     expect: tuple[Literal["ok", "fail", "unknown", "any"], ...] = ("any",)
     client: str | None = None
     process: str | None = None

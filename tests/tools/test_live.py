@@ -1,0 +1,102 @@
+"""A live system is driven from separate processes, and healed also where its host was killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.run.plans import ISOLATED, write_plan
+
+
+class Shell:
+    """Each call is a process of its own, as from a shell."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.env = os.environ | {"REFUTE_STATE": str(folder / "state")}
+
+    def __call__(self, tool: str, **request: Any) -> dict[str, Any]:
+        done = subprocess.run(
+            [sys.executable, "-m", "refute.faces.cli", "tool", tool, json.dumps(request), "--json"],
+            capture_output=True,
+            text=True,
+            env=self.env,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+    def processes(self) -> list[psutil.Process]:
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if str(self.folder) in " ".join(process.cmdline()):
+                    found.append(process)
+            except psutil.Error:
+                continue
+        return found
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    shell = Shell(tmp_path)
+    plan = write_plan(tmp_path, ISOLATED)
+    shell("manage_system", action="start", plan=str(plan), session_root=str(tmp_path / "live"))
+    yield shell
+    for process in shell.processes():
+        process.kill()
+
+
+def gone(shell: Shell, within_s: float = 10.0) -> bool:
+    limit = time.monotonic() + within_s
+    while shell.processes() and time.monotonic() < limit:
+        time.sleep(0.05)
+    return not shell.processes()
+
+
+def test_a_fault_is_injected_seen_from_both_sides_and_healed(shell: Shell) -> None:
+    shell("manage_system", action="await", condition={"leader": "known", "every_node": "in-sync"})
+    shell(
+        "manage_system", action="operation", operations=[{"write": {"key": "k", "value": 1, "via": "leader"}}]
+    )
+    shell("inject_fault", fault={"isolate": "leader as old"})
+    shell("manage_system", action="await", condition={"leader": "not old"})
+    operations = [{"write": {"key": "k", "value": 2, "via": "leader"}}, {"read": {"key": "k", "via": "old"}}]
+    answer = shell("manage_system", action="operation", operations=operations)
+    assert '"output": 1' in json.dumps(answer), "the deposed leader answers with the past"
+    time.sleep(0.5)
+    status = json.dumps(shell("manage_system", action="status"))
+    assert '"landed": true' in status
+    healed = shell("heal_faults")
+    assert "f1" in json.dumps(healed)
+    shell("manage_system", action="await", condition={"leader": "known", "every_node": "in-sync"})
+    shell("manage_system", action="stop")
+    assert gone(shell)
+
+
+def test_the_guard_heals_where_the_host_was_killed(shell: Shell) -> None:
+    shell("inject_fault", fault={"pause": "n1"})
+    paused = [process for process in shell.processes() if process.status() == psutil.STATUS_STOPPED]
+    assert paused
+    hosts = [
+        process for process in shell.processes() if "refute.run.live_host" in " ".join(process.cmdline())
+    ]
+    assert hosts
+    for host in hosts:
+        os.kill(host.pid, signal.SIGKILL)
+    assert gone(shell), "the guard resumes the paused node, then ends what the host left"
+    shell("heal_faults")
+    listed = json.dumps(shell("manage_system", action="list"))
+    assert '"state": "ready"' not in listed
