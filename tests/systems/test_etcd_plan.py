@@ -20,7 +20,7 @@ pytestmark = [
 
 def test_etcd_holds_where_it_promises_to_and_the_stale_read_is_named(tmp_path: Path) -> None:
     plan = resources.folder("testing-plans") / "etcd.md"
-    session = run_plan(plan, budget="hardening", seed=1, session_root=tmp_path, parallel=2)
+    session = run_plan(plan, budget="hardening", seed=1, session_root=tmp_path)
     verdicts = {name: entry.verdict for name, entry in session.index.scenarios.items()}
     assert verdicts == {
         "E1": "PASS-hardening",

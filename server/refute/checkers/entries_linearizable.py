@@ -42,7 +42,7 @@ ENTRIES = (
         name="sequential",
         summary="registers: operations have one order that keeps each process's own, real time apart",
         function="linearizable.sequential:check_sequential",
-        properties=("consistency", "sequential consistency"),
+        properties=("consistency",),
         kinds=("read", "write", "cas", "get", "put", "append", "delete"),
         options={
             "model": "register (default), cas-register, kv",
