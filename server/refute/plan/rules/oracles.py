@@ -212,6 +212,7 @@ _AS_CATEGORIES = {
     "transactions": ("isolation", "safety"),
     "latency": ("performance",),
     "availability": ("performance", "liveness"),
+    "session": ("ordering", "safety"),
 }
 
 
