@@ -213,6 +213,12 @@ _AS_CATEGORIES = {
     "latency": ("performance",),
     "availability": ("performance", "liveness"),
     "session": ("ordering", "safety"),
+    "uniqueness": ("safety",),
+    "security": ("boundary",),
+    "integrity": ("safety",),
+    "locking": ("safety", "isolation"),
+    "freshness": ("safety", "performance"),
+    "convergence": ("durability", "safety"),
 }
 
 
