@@ -12,7 +12,7 @@ from refute.history import History, Operation, Outcome, Phase
 
 OPENINGS: Mapping[str, int] = {
     "list-append": 4_000,
-    "rw-register": 4_000,
+    "rw-register": 1_500,
     "kafka-log": 3_000,
     "change-feed": 3_000,
     "fifo-per-partition": 8_000,
