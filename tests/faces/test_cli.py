@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -111,3 +112,19 @@ def test_help_needs_nothing_heavy() -> None:
     code = "import sys; from refute.faces.cli import build_parser; build_parser(); print(sorted({'mcp', 'numpy', 'pydantic', 'anthropic'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_missing_report_is_written_again_and_a_false_verdict_is_not_reported(
+    failing: Session, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(failing.folder, tmp_path / "session"))
+    (folder / "report.md").unlink()
+    assert refute("verify", folder).returncode == 1
+    assert not (folder / "report.md").exists(), "verify changes nothing"
+    assert refute("report", folder).returncode == 0
+    assert (folder / "report.md").read_bytes() == (failing.folder / "report.md").read_bytes()
+    verdict = folder / "scenarios" / "S1" / "verdict.json"
+    verdict.write_text(verdict.read_text().replace("FAIL-reproducible", "PASS-smoke"))
+    (folder / "report.md").unlink()
+    assert refute("report", folder).returncode == 1
+    assert not (folder / "report.md").exists()

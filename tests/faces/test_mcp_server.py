@@ -11,6 +11,7 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp_types import ElicitResult
 
 from refute.history import HistoryWriter, Outcome
 from refute.tools.registry import TOOLS
@@ -77,10 +78,10 @@ def test_a_run_is_confirmed_started_and_reported(tmp_path: Path) -> None:
 
     async def conversation(client: Client) -> Any:
         asked = await client.call_tool("start_run", request)
-        assert asked.structured_content["needs_confirmation"] is True
+        assert asked.structured_content["done"] is False
         assert not (tmp_path / "sessions").exists()
         forged = await client.call_tool("start_run", request | {"confirm": "guess"})
-        assert forged.structured_content["needs_confirmation"] is True
+        assert forged.is_error and "not good for this call" in forged.content[0].text
         token = {"confirm": asked.structured_content["confirm"]}
         started = await client.call_tool("start_run", request | token)
         run = {"session": started.structured_content["session"]}
@@ -116,3 +117,47 @@ def test_the_read_toolset_changes_nothing() -> None:
     assert listed == {tool.name for tool in TOOLS if tool.toolset == "read"}
     assert not listed & {tool.name for tool in TOOLS if tool.changes}
     assert json.dumps(sorted(listed))
+
+
+def test_an_argument_that_is_not_known_is_an_error_not_a_default(tmp_path: Path) -> None:
+    async def conversation(client: Client) -> Any:
+        return await client.call_tool("start_run", {"plan": str(tmp_path / "p.md"), "scenario": ["S1"]})
+
+    answer = talk("auto", conversation)
+    assert answer.is_error
+    assert "scenario" in answer.content[0].text
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("agreed", [True, False])
+def test_a_client_that_can_ask_its_user_is_asked(mode: Any, agreed: bool, tmp_path: Path) -> None:
+    questions = []
+
+    async def answer(_context: Any, params: Any) -> ElicitResult:
+        questions.append(params.message)
+        return ElicitResult(action="accept", content={"go_ahead": agreed})
+
+    async def main() -> Any:
+        async with Client(stdio_client(SERVER), mode=mode, elicitation_callback=answer) as client:
+            return await client.call_tool("start_run", {"plan": str(tmp_path / "none.md")})
+
+    result = anyio.run(main)
+    assert len(questions) == 1
+    assert "start run" in questions[0]
+    assert result.is_error
+    # A yes goes on to the tool, which finds no such plan; a no does nothing at all.
+    assert ("none.md" in result.content[0].text) is agreed
+    assert ("nothing was done" in result.content[0].text) is not agreed
+
+
+def test_prompts_and_resources_are_served() -> None:
+    async def conversation(client: Client) -> Any:
+        prompts = (await client.list_prompts()).prompts
+        catalog = await client.read_resource("refute://catalog/faults")
+        plan = await client.read_resource("refute://plans/quorumkv")
+        return prompts, catalog, plan
+
+    prompts, catalog, plan = talk("auto", conversation)
+    assert len(prompts) >= 15
+    assert any(fault["kind"] == "partition" for fault in json.loads(catalog.contents[0].text))
+    assert "a_deposed_leader_never_answers_with_the_past" in plan.contents[0].text

@@ -284,9 +284,9 @@ def _exit_code(verdicts: Sequence[str]) -> int:
 
 
 def _verify(given: argparse.Namespace) -> int:
-    from refute.tools.runs import RunRequest, write_report
+    from refute.tools.runs import RunRequest, verify
 
-    answer = write_report(RunRequest(session=given.session))
+    answer = verify(RunRequest(session=given.session))
     _show(given, answer)
     if not answer.verified:
         return 1
@@ -295,7 +295,11 @@ def _verify(given: argparse.Namespace) -> int:
 
 
 def _report(given: argparse.Namespace) -> int:
-    return _verify(given)
+    from refute.tools.runs import RunRequest, write_report
+
+    answer = write_report(RunRequest(session=given.session))
+    _show(given, answer)
+    return 0 if answer.verified else 1
 
 
 def _status(given: argparse.Namespace) -> int:
@@ -374,8 +378,7 @@ def _tool(given: argparse.Namespace) -> int:
 def _mcp(given: argparse.Namespace) -> int:
     from refute.faces.mcp_server import serve
 
-    toolsets = frozenset(part.strip() for part in given.toolsets.split(",") if part.strip())
-    serve(toolsets, transport=given.transport, port=given.port)
+    serve(given.transport, given.port, given.toolsets)
     return 0
 
 

@@ -174,6 +174,10 @@ class Scenario(Strict):
             raise ValueError(
                 f"the sweep makes {runs:,} runs; at most {MAX_ARMS} are allowed: sweep fewer values"
             )
+        labels = {step.get("label") for step in self.steps}
+        for label in self.control.omit:
+            if label not in labels:  # else the control would be the very same run
+                raise ValueError(f"control leaves out {label!r}, but no step has that label")
         next(self.arms())  # reads every step and fault once, so that a typing error is found here
         return self
 

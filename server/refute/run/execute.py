@@ -104,7 +104,9 @@ def owner_runs(session: Session) -> bool:
     if session.index.state != "running" or "pid" not in owner:
         return False
     try:
-        return bool(psutil.Process(owner["pid"]).create_time() == owner["started"])
+        process = psutil.Process(owner["pid"])
+        ours = process.create_time() == owner["started"]
+        return bool(ours and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.Error:
         return False
 

@@ -10,6 +10,7 @@ from refute.run.stage import Stage
 from refute.session.timeline import Timeline
 
 SETTLE_S = 0.5
+HEAL_S = 60.0
 
 
 def run_schedule(stage: Stage, actions: tuple[FaultAction, ...], timeline: Timeline) -> None:
@@ -40,9 +41,12 @@ def _once(stage: Stage, action: FaultAction) -> str:
         trigger, missing = stage.wait(action.when)
         if trigger is None:
             return missing
-    apply_fault(stage, action, trigger)
-    while action.for_s is not None and stage.nemesis.active() and not stage.stop.is_set():
-        time.sleep(0.01)
+    fault = apply_fault(stage, action, trigger)
+    if action.for_s is not None:
+        # One that cannot be healed stays active; its HEAL_FAILED is on record, and the schedule goes on.
+        limit = time.monotonic() + action.for_s + HEAL_S
+        while fault in stage.nemesis.active() and time.monotonic() < limit and not stage.stop.is_set():
+            time.sleep(0.01)
     return ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+from refute.errors import RefuteError
 from refute.plan.document import Plan
 from refute.run.attempt import run_attempt
 from refute.run.progress import Progress, ProgressEvent
@@ -43,9 +44,14 @@ class Series:
             self._take_up(folder)
         demand = demand_of(self._scenario, self._session.index.budget)
         if not demand.not_provided:
-            failed = self._runs(demand)
-            if demand.control and not self._stop.is_set():
-                self._attempt("control", failed.arm if failed else demand.arms[0], self._seed(0))
+            try:
+                failed = self._runs(demand)
+                if demand.control and not self._stop.is_set():
+                    self._attempt("control", failed.arm if failed else demand.arms[0], self._seed(0))
+            except RefuteError:
+                if self._made:  # a violation that was recorded before must not get lost in a later start
+                    self.judge()
+                raise
         return self.judge()
 
     def judge(self) -> Decision:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pydantic import Field
 
 from refute.nemesis.mechanisms import list_faults as listed
+from refute.plan.fault_catalog import CATALOG
 from refute.tools.answer import Answer, Page, Request, page_of
+from refute.tools.problems import ToolError
 
 
 class ListFaultsRequest(Request):
@@ -37,7 +39,10 @@ class ListedFaults(Answer):
 
 
 def list_faults(request: ListFaultsRequest) -> ListedFaults:
-    """Every fault of the catalog, and whether it works here."""
+    """Every fault of the catalog, and whether it works here. Raises ToolError for an unknown plane."""
+    planes = sorted({plane for plane, _ in CATALOG})
+    if request.plane is not None and request.plane not in planes:
+        raise ToolError(f"there is no plane {request.plane!r}", hint=f"there are: {', '.join(planes)}")
     entries = listed(probing=request.probe, plane=request.plane)
     shown, page = page_of(entries, request.limit, request.cursor)
     return ListedFaults(

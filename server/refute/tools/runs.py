@@ -140,16 +140,14 @@ def cancel_run(request: RunRequest) -> RunState:
     return get_run(request)
 
 
-def write_report(request: RunRequest) -> ReportWritten:
-    """Verifies a session, and writes its report where every verdict is what the evidence says."""
+def verify(request: RunRequest) -> ReportWritten:
+    """Computes every verdict of a session again, changing nothing. Raises ToolError while it still runs."""
     folder = Path(request.session)
     session = Session.open(folder)
     if owner_runs(session):
         raise ToolError("the run is still going on", where=folder, hint="wait for it, or cancel it")
     verification = verify_session(folder)
     path = folder / "report.md"
-    if not verification.mismatches and not path.is_file():
-        path = write(session)
     return ReportWritten(
         session=str(folder),
         verified=not verification.mismatches,
@@ -158,6 +156,25 @@ def write_report(request: RunRequest) -> ReportWritten:
         mismatches=[f"{mismatch.file}: {mismatch.what}" for mismatch in verification.mismatches],
         report=str(path) if not verification.mismatches else None,
     )
+
+
+def write_report(request: RunRequest) -> ReportWritten:
+    """Verifies a session, and writes its report anew where only the report is missing or was changed.
+
+    Where the evidence or a verdict does not match, nothing is written and the mismatches are the answer.
+    """
+    verified = verify(request)
+    written = ("report.md: ", "findings/")
+    if verified.mismatches and all(mismatch.startswith(written) for mismatch in verified.mismatches):
+        write(Session.open(Path(request.session)))
+        return verify(request)
+    return verified
+
+
+def runs_below(root: str = "test-sessions", most: int = 100) -> list[RunState]:
+    """The runs of a session root, the latest first, at most so many."""
+    folders = sorted(Path(root).glob("*/*/session.json"), key=lambda path: path.parent.name, reverse=True)
+    return [get_run(RunRequest(session=str(path.parent))) for path in folders[:most]]
 
 
 def _scenario_state(session: Session, scenario: str) -> ScenarioState:
