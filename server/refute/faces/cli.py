@@ -12,6 +12,8 @@ from typing import Any
 
 from refute import __version__
 from refute.errors import RefuteError
+from refute.faces import run_commands
+from refute.faces.shell import pairs, show
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -126,10 +128,10 @@ def _add_plan_commands(commands: Any) -> None:
 
 
 def _add_run_commands(commands: Any) -> None:
-    demo = _command(commands, "demo", "the whole job on a bundled three-node store", _demo)
+    demo = _command(commands, "demo", "the whole job on a bundled three-node store", run_commands.demo)
     demo.add_argument("--fixed", action="store_true", help="the store's next release: nothing may fail")
     demo.add_argument("--session-root", type=Path, default=Path("test-sessions"))
-    run = _command(commands, "run", "run a plan", _run)
+    run = _command(commands, "run", "run a plan", run_commands.run)
     run.add_argument("plan", nargs="?", type=Path)
     run.add_argument("--scenario", action="append", default=[], metavar="ID")
     run.add_argument("--budget", choices=("smoke", "hardening", "release"), default="smoke")
@@ -142,10 +144,10 @@ def _add_run_commands(commands: Any) -> None:
     run.add_argument("--resume", type=Path, metavar="SESSION", help="go on with an interrupted session")
     run.add_argument("--judge", action="store_true", help="with --resume: only judge what is on disk")
     for name, text, handler in (
-        ("verify", "recompute every verdict of a session", _verify),
-        ("report", "verify a session and show where its report is", _report),
-        ("status", "how far a run is", _status),
-        ("cancel", "stop a run in order", _cancel),
+        ("verify", "recompute every verdict of a session", run_commands.verify_session),
+        ("report", "verify a session and show where its report is", run_commands.report),
+        ("status", "how far a run is", run_commands.status),
+        ("cancel", "stop a run in order", run_commands.cancel),
     ):
         _command(commands, name, text, handler).add_argument("session")
 
@@ -156,10 +158,6 @@ def _add_machine_commands(commands: Any) -> None:
     faults.add_argument("--plane")
     faults.add_argument("--no-probe", action="store_true")
     _command(commands, "heal", "undo every fault that is still on", _heal)
-
-
-def _show(given: argparse.Namespace, answer: Any) -> None:
-    print(answer.model_dump_json(indent=2) if given.json else answer.text())
 
 
 def _repository(given: argparse.Namespace) -> int:
@@ -184,7 +182,7 @@ def _plan_check(given: argparse.Namespace) -> int:
 
     request = CheckPlanRequest(plan=given.plan, repository=given.repository, limit=given.limit)
     answer = check_plan(request)
-    _show(given, answer)
+    show(given, answer)
     return 0 if answer.ok else 1
 
 
@@ -196,137 +194,23 @@ def _plan_scaffold(given: argparse.Namespace) -> int:
     )
     answer = scaffold_plan(request)
     if given.json or given.output:
-        _show(given, answer)
+        show(given, answer)
     else:
         print(answer.plan)
-    return 0
-
-
-def _demo(given: argparse.Namespace) -> int:
-    from refute import resources
-
-    plan = resources.folder("testing-plans") / "quorumkv.md"
-    variables = {"release": "--next"} if given.fixed else {}
-    session = _running(plan, given, budget="hardening", variables=variables, parallel=2)
-    _show_session(given, session)
-    verdicts = [entry.verdict for entry in session.index.scenarios.values()]
-    if given.fixed:
-        return int(any(verdict.startswith("FAIL") for verdict in verdicts))
-    return 0 if session.index.state == "complete" else 2
-
-
-def _run(given: argparse.Namespace) -> int:
-    from refute.tools.problems import ToolError
-
-    if (given.plan is None) == (given.resume is None):
-        raise ToolError("name a plan, or a session to --resume")
-    variables = dict(_pairs(given.var))
-    session = _running(given.plan, given, given.budget, variables, given.parallel)
-    _show_session(given, session)
-    return _exit_code([entry.verdict for entry in session.index.scenarios.values()])
-
-
-def _running(
-    plan: Path | None, given: argparse.Namespace, budget: Any, variables: dict[str, str], parallel: int
-) -> Any:
-    import signal
-    import threading
-    import time
-
-    from refute.run.execute import resume_session, run_plan
-    from refute.run.progress import ProgressEvent
-
-    stop, began = threading.Event(), time.monotonic()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    stream = sys.stderr if given.json or given.handler is _run else sys.stdout
-
-    def tell(event: ProgressEvent) -> None:
-        where = f"{event.scenario} {event.attempt}".strip()
-        print(f"{time.monotonic() - began:6.1f}s {where}: {event.text}", file=stream, flush=True)
-
-    if plan is None:
-        return resume_session(
-            given.resume, parallel=parallel, judge_only=given.judge, progress=tell, stop=stop
-        )
-    return run_plan(
-        plan,
-        scenarios=getattr(given, "scenario", ()),
-        budget=budget,
-        seed=getattr(given, "seed", 1),
-        session_root=given.session_root,
-        variables=variables,
-        parallel=parallel,
-        progress=tell,
-        stop=stop,
-    )
-
-
-def _show_session(given: argparse.Namespace, session: Any) -> None:
-    from refute.tools.runs import RunRequest, get_run
-
-    state = get_run(RunRequest(session=str(session.folder)))
-    if given.json:
-        print(state.model_dump_json(indent=2))
-        return
-    print()
-    for scenario in state.scenarios:
-        rate = f" ({scenario.rate} reruns)" if scenario.rate else ""
-        print(f"{scenario.id:4} {scenario.verdict + rate:44} {scenario.name}")
-        print(f"     {scenario.why}")
-    print(f"\nsession {state.state}: {state.session}\nreport: {state.report}")
-
-
-def _exit_code(verdicts: Sequence[str]) -> int:
-    if any(verdict.startswith("FAIL") for verdict in verdicts):
-        return 1
-    return 0 if verdicts and all(verdict.startswith("PASS") for verdict in verdicts) else 2
-
-
-def _verify(given: argparse.Namespace) -> int:
-    from refute.tools.runs import RunRequest, verify
-
-    answer = verify(RunRequest(session=given.session))
-    _show(given, answer)
-    if not answer.verified:
-        return 1
-    # A true record of a failure is accepted; 2 says that something in it is undecided.
-    return 0 if all(verdict.startswith(("PASS", "FAIL")) for verdict in answer.verdicts.values()) else 2
-
-
-def _report(given: argparse.Namespace) -> int:
-    from refute.tools.runs import RunRequest, write_report
-
-    answer = write_report(RunRequest(session=given.session))
-    _show(given, answer)
-    return 0 if answer.verified else 1
-
-
-def _status(given: argparse.Namespace) -> int:
-    from refute.tools.runs import RunRequest, get_run
-
-    _show(given, get_run(RunRequest(session=given.session)))
-    return 0
-
-
-def _cancel(given: argparse.Namespace) -> int:
-    from refute.tools.runs import RunRequest, cancel_run
-
-    _show(given, cancel_run(RunRequest(session=given.session)))
     return 0
 
 
 def _env(given: argparse.Namespace) -> int:
     from refute.tools.environments import ProbeEnvironmentRequest, probe_environment
 
-    _show(given, probe_environment(ProbeEnvironmentRequest()))
+    show(given, probe_environment(ProbeEnvironmentRequest()))
     return 0
 
 
 def _faults(given: argparse.Namespace) -> int:
     from refute.tools.faults import ListFaultsRequest, list_faults
 
-    _show(given, list_faults(ListFaultsRequest(plane=given.plane, probe=not given.no_probe, limit=200)))
+    show(given, list_faults(ListFaultsRequest(plane=given.plane, probe=not given.no_probe, limit=200)))
     return 0
 
 
@@ -349,13 +233,13 @@ def _check(given: argparse.Namespace) -> int:
         history=given.history,
         model=given.model,
         format=given.format,
-        options={name: _value(text) for name, text in _pairs(given.option)},
+        options={name: _value(text) for name, text in pairs(given.option)},
         time_limit_s=given.time_limit,
         memory_limit_bytes=int(given.memory_limit * 1e6),
         on_bad_line="count" if given.count_bad_lines else "error",
     )
     answer = check_history_by(request, given.user_model) if given.user_model else check_history(request)
-    _show(given, answer)
+    show(given, answer)
     return 2 if isinstance(answer.valid, str) else int(not answer.valid)
 
 
@@ -371,7 +255,7 @@ def _tool(given: argparse.Namespace) -> int:
         request = json.loads(given.request)
     except ValueError as error:
         raise ToolError(f"the request is not JSON: {error}") from None
-    _show(given, found.load()(found.request_type().model_validate(request)))
+    show(given, found.load()(found.request_type().model_validate(request)))
     return 0
 
 
@@ -380,18 +264,6 @@ def _mcp(given: argparse.Namespace) -> int:
 
     serve(given.transport, given.port, given.toolsets)
     return 0
-
-
-def _pairs(written: Sequence[str]) -> list[tuple[str, str]]:
-    from refute.tools.problems import ToolError
-
-    pairs = []
-    for text in written:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise ToolError(f"{text!r} is not NAME=VALUE")
-        pairs.append((name, value))
-    return pairs
 
 
 def _value(text: str) -> Any:

@@ -29,6 +29,7 @@ class Injection:
     heal_at_s: float | None = None
     healed_ns: int | None = None
     note: str = ""
+    pids: Mapping[str, int] = field(default_factory=dict)
     landing: Landing | None = None
 
 

@@ -262,7 +262,7 @@ class Nemesis:
         deadline_ns = time.monotonic_ns() + int(lasts_s * 1e9)
         around = self._sampler.begin(list(victims))
         self._ledger.planned(fault.id, fault.plane, fault.kind, targets, undos, deadline_ns)
-        injection = Injection(fault, plane, action, targets, undos, around, victims)
+        injection = Injection(fault, plane, action, targets, undos, around, victims, pids=self._pids(fault))
         self._injections[fault.id] = injection
         self._tell(injection, None, {})
         return injection
@@ -314,6 +314,8 @@ class Nemesis:
                 left = str(error)
             if left is None:
                 break
+        if left is None and start:
+            left = self._not_ready_again(injection)
         if left is not None:
             injection.phase = FaultPhase.HEAL_FAILED
             self._ledger.heal_failed(fault.id, "owner", left)
@@ -326,6 +328,27 @@ class Nemesis:
         self._tell(injection, None, {"by": by} if by else {})
         if by:
             injection.note = f"was healed before its time by the {by}"
+        return None
+
+    def _pids(self, fault: Fault) -> dict[str, int]:
+        nodes = self.cluster.nodes
+        return {node: nodes[node].pid for node in fault.nodes if node in nodes}
+
+    def _not_ready_again(self, injection: Injection) -> str | None:
+        """Waits for nodes that the fault or its undoing has started anew; what is wrong with them, if any.
+
+        While another fault is on, nobody waits: a node that is cut off or stopped by that one need not get
+        ready, and waiting for it under the lock would keep the other from being healed at all.
+        """
+        if any(each is not injection and each.phase in ON for each in self._injections.values()):
+            return None
+        now = self._pids(injection.fault)
+        anew = [node for node, pid in now.items() if pid != injection.pids.get(node)]
+        try:
+            if anew:
+                self.cluster.wait_ready(anew)
+        except RefuteError as error:
+            return str(error)
         return None
 
     def _healed_by_others(self, injection: Injection) -> str:

@@ -11,11 +11,11 @@ from typing import Any
 import jinja2
 
 from refute import resources
-from refute.history import Signal
+from refute.history import Landing, Signal
 from refute.plan.document import Plan
 from refute.plan.reader import read_plan
 from refute.session.attempt_spec import AttemptSpec
-from refute.session.files import read_json, write_text
+from refute.session.files import plain, read_json, write_text
 from refute.session.record import ScenarioEntry, Session
 
 _MOST_OPERATIONS = 12
@@ -39,10 +39,11 @@ class AttemptView:
     def faults(self) -> list[dict[str, Any]]:
         """The faults of this attempt: whether each landed, and the signals that moved, computed again."""
         found = []
-        for landing in self.evidence["landings"]:
-            moved = [signal for signal in landing["signals"] if Signal(**signal).moved]
-            both = {signal["side"] for signal in moved} == {"injector", "victim"}
-            found.append({**landing, "moved": moved, "landed": both})
+        for recorded in self.evidence["landings"]:
+            signals = tuple(Signal(**signal) for signal in recorded["signals"])
+            landing = Landing(**{**recorded, "targets": tuple(recorded["targets"]), "signals": signals})
+            moved = [plain(signal) for signal in signals if signal.moved]
+            found.append({**recorded, "moved": moved, "landed": landing.landed})
         return found
 
 

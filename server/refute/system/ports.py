@@ -100,7 +100,10 @@ _LOCKS = _Locks()
 
 
 def _open_lock_file() -> int:
-    path = Path(tempfile.gettempdir()) / f"refute-ports-{os.getuid()}.lock"
+    # A machine has one set of ports, so the place must not follow TMPDIR: runs with different ones collided.
+    shared = Path("/tmp")
+    place = shared if os.access(shared, os.W_OK) else Path(tempfile.gettempdir())
+    path = place / f"refute-ports-{os.getuid()}.lock"
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 

@@ -138,7 +138,6 @@ class ProcessPlane:
         for node in fault.nodes:
             if not self._cluster.node(node).running:
                 self._cluster.start_node(node, version or fault.parameters.get("version"))
-        self._cluster.wait_ready(fault.nodes)
 
     def verify_healed(self, fault: Fault) -> str | None:
         """No process of the fault is stopped; each node runs."""

@@ -1,0 +1,128 @@
+"""The commands that run plans and look at their sessions."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from refute import resources
+from refute.faces.shell import pairs, show
+from refute.tools.problems import ToolError
+
+
+def demo(given: argparse.Namespace) -> int:
+    """The whole job on the bundled store; with `--fixed` 1 where anything fails, else 2 only if cut short."""
+    plan = resources.folder("testing-plans") / "quorumkv.md"
+    variables = {"release": "--next"} if given.fixed else {}
+    session = _running(plan, given, budget="hardening", variables=variables, parallel=2)
+    _show_session(given, session)
+    verdicts = [entry.verdict for entry in session.index.scenarios.values()]
+    if given.fixed:
+        return int(any(verdict.startswith("FAIL") for verdict in verdicts))
+    return 0 if session.index.state == "complete" else 2
+
+
+def run(given: argparse.Namespace) -> int:
+    """Runs a plan or goes on with a session: 0 all passed, 1 something failed, 2 neither."""
+    if (given.plan is None) == (given.resume is None):
+        raise ToolError("name a plan, or a session to --resume")
+    variables = dict(pairs(given.var))
+    session = _running(given.plan, given, given.budget, variables, given.parallel)
+    _show_session(given, session)
+    return _exit_code([entry.verdict for entry in session.index.scenarios.values()])
+
+
+def _running(
+    plan: Path | None, given: argparse.Namespace, budget: Any, variables: dict[str, str], parallel: int
+) -> Any:
+    from refute.run.execute import resume_session, run_plan
+    from refute.run.progress import ProgressEvent
+
+    stop, began = threading.Event(), time.monotonic()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    stream = sys.stderr if given.json or given.handler is run else sys.stdout
+
+    def tell(event: ProgressEvent) -> None:
+        where = f"{event.scenario} {event.attempt}".strip()
+        print(f"{time.monotonic() - began:6.1f}s {where}: {event.text}", file=stream, flush=True)
+
+    if plan is None:
+        return resume_session(
+            given.resume, parallel=parallel, judge_only=given.judge, progress=tell, stop=stop
+        )
+    return run_plan(
+        plan,
+        scenarios=getattr(given, "scenario", ()),
+        budget=budget,
+        seed=getattr(given, "seed", 1),
+        session_root=given.session_root,
+        variables=variables,
+        parallel=parallel,
+        progress=tell,
+        stop=stop,
+    )
+
+
+def _show_session(given: argparse.Namespace, session: Any) -> None:
+    from refute.tools.runs import RunRequest, get_run
+
+    state = get_run(RunRequest(session=str(session.folder)))
+    if given.json:
+        print(state.model_dump_json(indent=2))
+        return
+    print()
+    for scenario in state.scenarios:
+        rate = f" ({scenario.rate} reruns)" if scenario.rate else ""
+        print(f"{scenario.id:4} {scenario.verdict + rate:44} {scenario.name}")
+        print(f"     {scenario.why}")
+    print(f"\nsession {state.state}: {state.session}\nreport: {state.report}")
+
+
+def _exit_code(verdicts: Sequence[str]) -> int:
+    if any(verdict.startswith("FAIL") for verdict in verdicts):
+        return 1
+    return 0 if verdicts and all(verdict.startswith("PASS") for verdict in verdicts) else 2
+
+
+def verify_session(given: argparse.Namespace) -> int:
+    """Recomputes a session: 0 it is what it says, 2 so but something is undecided, 1 it is not."""
+    from refute.tools.runs import RunRequest, verify
+
+    answer = verify(RunRequest(session=given.session))
+    show(given, answer)
+    if not answer.verified:
+        return 1
+    # A true record of a failure is accepted; 2 says that something in it is undecided.
+    return 0 if all(verdict.startswith(("PASS", "FAIL")) for verdict in answer.verdicts.values()) else 2
+
+
+def report(given: argparse.Namespace) -> int:
+    """Verifies a session and writes its report where only that is missing."""
+    from refute.tools.runs import RunRequest, write_report
+
+    answer = write_report(RunRequest(session=given.session))
+    show(given, answer)
+    return 0 if answer.verified else 1
+
+
+def status(given: argparse.Namespace) -> int:
+    """How far a run is."""
+    from refute.tools.runs import RunRequest, get_run
+
+    show(given, get_run(RunRequest(session=given.session)))
+    return 0
+
+
+def cancel(given: argparse.Namespace) -> int:
+    """Stops a run in order."""
+    from refute.tools.runs import RunRequest, cancel_run
+
+    show(given, cancel_run(RunRequest(session=given.session)))
+    return 0
