@@ -163,6 +163,8 @@ def test_a_fault_that_outlives_its_time_is_healed_and_its_owner_learns_it(
     room = open_room(3, nemesis={"ttl_s": 0.3})
     fault = room.apply({"pause": "n1"}, "n1")
     assert eventually(lambda: state(room.cluster.node("n1").pid) != "T")
+    # The guard undoes first and writes after; the owner can learn of it only from what is written.
+    assert eventually(lambda: read_ledger(room.nemesis.ledger_directory).entries[fault].healed_by)
     room.nemesis.heal(fault)
     assert room.events[-1].detail["by"] == "guard (its time is up)"
     assert room.nemesis.landing(fault).note == "was healed before its time by the guard (its time is up)"
