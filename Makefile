@@ -12,8 +12,8 @@ demo: $(VENV)/.runtime            ## the whole job on the bundled three-node sto
 demo-fixed: $(VENV)/.runtime      ## the same plan on the mended store: nothing may FAIL
 	@$(BIN)/refute demo --fixed
 
-test: $(VENV)/.dev                ## unit and property tests
-	$(BIN)/pytest -q -n 2 -m "not systems and not nightly"
+test: $(VENV)/.dev                ## unit and property tests; a third of them wait, so three workers suit two cores
+	$(BIN)/pytest -q -n 3 --dist worksteal -m "not systems and not nightly"
 
 systems: $(VENV)/.dev             ## real servers; needs what .ci/run installs
 	$(BIN)/pytest -q -m systems
