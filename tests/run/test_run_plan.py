@@ -150,6 +150,15 @@ def test_a_system_that_cannot_start_is_one_clear_error(tmp_path: Path, old: str,
     assert said in str(raised.value)
 
 
+def test_a_worker_that_does_not_exist_is_told_before_anything_starts(tmp_path: Path) -> None:
+    plan = write_plan(tmp_path, ISOLATED)
+    broken = "clients:\n  broken: {worker: {command: [/no/such/worker]}}\n"
+    plan.write_text(plan.read_text().replace("clients:\n", broken))
+    with pytest.raises((InputError, UnavailableError), match="/no/such/worker"):
+        run_plan(plan, seed=1, session_root=tmp_path / "s")
+    assert not list((tmp_path / "s").rglob("n1.log")), "no node was started"
+
+
 def test_a_node_that_never_gets_ready_is_one_clear_error(tmp_path: Path) -> None:
     plan = write_plan(tmp_path, ISOLATED)
     text = (

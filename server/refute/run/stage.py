@@ -19,6 +19,7 @@ from refute.plan.system_spec import SystemSpec
 from refute.system.cluster import Cluster
 from refute.system.errors import ClusterError
 from refute.system.observer import Observer, TimedOut
+from refute.workload.client import open_client
 from refute.workload.directed import StepClients
 from refute.workload.recorder import Recorder
 from refute.workload.request import Endpoints
@@ -94,6 +95,7 @@ class Stage:
 
     def start(self) -> None:
         """Prepare the fault planes, start the nodes on them, wait until ready, run the set-up commands."""
+        self._try_clients()
         self.nemesis.prepare()
         self.cluster.start()
         self.cluster.wait_ready()
@@ -108,6 +110,14 @@ class Stage:
                 log=self._worker_log,
             )
         )
+
+    def _try_clients(self) -> None:
+        # A client that cannot work would only make every operation unknown: say so before anything starts.
+        for name, client in self.system.clients.items():
+            opened = open_client(
+                client, self.endpoints(), where=name, words=self.words, directory=self._plan_dir
+            )
+            opened.close()
 
     def endpoints(self) -> Endpoints:
         """Where clients reach each port of each node."""
