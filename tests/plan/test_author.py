@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 from tree_sitter import Language, Parser
 
-from refute.plan.author import LANGUAGES, plan_files
+from refute.plan.author import LANGUAGES, plan_files, targets_of
 from refute.plan.document import PlanError
 from refute.plan.reader import parse_plan
 from tests.plan.plans import STORE
@@ -78,16 +78,20 @@ def test_a_shell_skeleton_runs_the_scenario_and_passes_its_exit_code_on(tmp_path
     plan = parse_plan(store("[{language: shell, path: tests}]"))
     file = plan_files(plan, plan_path="docs/a plan.md", exists=nothing_there, scenarios=["S2"])[0]
     refute = tmp_path / "refute"
-    refute.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\nexit 1\n')
+    refute.write_text('#!/bin/sh\nprintf "%s\\n" "$PWD" "$@"\nexit 1\n')
     refute.chmod(0o755)
-    script = tmp_path / "run.sh"
+    script = tmp_path / "repository" / "tests" / "run.sh"
+    script.parent.mkdir(parents=True)
     script.write_text(file.text)
     shell = shutil.which("sh") or "/bin/sh"
     done = subprocess.run(
         [shell, str(script)], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert done.stdout.splitlines() == ["run", "docs/a plan.md", "--scenario", "S2", "--budget", "smoke"]
+    assert done.stdout.splitlines() == [
+        str(tmp_path / "repository"),
+        *("run", "docs/a plan.md", "--scenario", "S2", "--budget", "smoke"),
+    ]
     missing = subprocess.run(
         [shell, str(script)], env={"PATH": "/nowhere"}, capture_output=True, text=True, check=False
     )
@@ -104,7 +108,9 @@ def test_nothing_is_overwritten_and_all_that_is_there_is_named() -> None:
     assert re.search(r"e2e/acknowledged_writes.*_test\.go: is there already", str(raised.value))
 
 
-@pytest.mark.parametrize("path", ["/etc", "../other", "tests/../../x", "", ".", ".git/hooks", "a\\b"])
+@pytest.mark.parametrize(
+    "path", ["/etc", "../other", "tests/../../x", "", ".", ".git/hooks", "vendor/.GIT/x", "a\\b"]
+)
 def test_a_place_outside_of_the_repository_is_refused(path: str) -> None:
     plan = parse_plan(store(f"[{{language: python, path: '{path}'}}]"))
     with pytest.raises(PlanError, match="not a folder below the repository"):
@@ -128,3 +134,41 @@ def test_an_unknown_scenario_is_refused() -> None:
     plan = parse_plan(store("[{language: python, path: tests}]"))
     with pytest.raises(PlanError, match="no scenario 'S9'"):
         plan_files(plan, plan_path="p.md", exists=nothing_there, scenarios=["S9"])
+
+
+@pytest.mark.parametrize(
+    ("name", "go_file"),
+    [
+        ("loop", "loop_holds_test.go"),
+        ("no_write_is_lost_on_windows", "no_write_is_lost_on_windows_holds_test.go"),
+    ],
+)
+def test_no_name_is_reserved_or_left_out_by_the_tools_of_a_language(name: str, go_file: str) -> None:
+    text = STORE.replace("name: acknowledged_writes_survive_a_killed_leader", f"name: {name}")
+    plan = parse_plan(store(ALL, text))
+    files = plan_files(plan, plan_path="p.md", exists=nothing_there, scenarios=["S1"])
+    assert go_file in [file.path.name for file in files]
+    rust = next(file for file in files if file.language == "rust")
+    assert f"fn {name}_holds()" in rust.text
+
+
+def test_a_java_test_belongs_to_the_package_of_its_folder() -> None:
+    plan = parse_plan(store("[{language: java, path: core/src/test/java/org/example/faults}]"))
+    file = plan_files(plan, plan_path="p.md", exists=nothing_there, scenarios=["S1"])[0]
+    assert "\npackage org.example.faults;\n" in file.text
+
+
+def test_only_declared_places_can_be_chosen() -> None:
+    plan = parse_plan(store("[{language: go, path: e2e}, {language: shell, path: e2e}]"))
+    assert [str(target.path) for target in targets_of(plan, language="go")] == ["e2e"]
+    with pytest.raises(PlanError, match=r"no place for go in other .*go in e2e, shell in e2e"):
+        targets_of(plan, path="other", language="go")
+
+
+def test_a_plan_that_declares_no_place_takes_the_one_that_is_asked_for() -> None:
+    plan = parse_plan(STORE)
+    assert len(targets_of(plan, path="e2e", language="go")) == 1
+    with pytest.raises(PlanError, match="not a folder below"):
+        targets_of(plan, path="../e2e", language="go")
+    with pytest.raises(PlanError, match="declares no place"):
+        targets_of(plan, path="e2e")

@@ -114,7 +114,7 @@ def _add_repository_commands(commands: Any) -> None:
 
 
 def _add_plan_commands(commands: Any) -> None:
-    plan = commands.add_parser("plan", help="check a plan, or make a first one")
+    plan = commands.add_parser("plan", help="check a plan, make a first one, write out its tests")
     within = plan.add_subparsers(title="commands", metavar="COMMAND", required=True)
     check = _command(within, "check", "what a reviewer would find in a plan", _plan_check)
     check.add_argument("plan")
@@ -125,6 +125,16 @@ def _add_plan_commands(commands: Any) -> None:
     scaffold.add_argument("--slug", required=True)
     scaffold.add_argument("--change", metavar="REV")
     scaffold.add_argument("--output", metavar="FILE", help="default: stdout")
+    author = _command(within, "author", "its scenarios written out as tests, where it says", _plan_author)
+    author.add_argument("plan")
+    author.add_argument("--repository", metavar="DIR", help="default: the one that the plan lies in")
+    author.add_argument("--scenario", action="append", default=[], metavar="ID")
+    author.add_argument("--target", metavar="PATH", help="one of the places that the plan declares")
+    author.add_argument("--language", help="one of the languages that the plan declares")
+    author.add_argument("--dry-run", action="store_true", help="say what would be written")
+    author.add_argument(
+        "--allow-format", action="store_true", help="run the repository's own formatter on what is written"
+    )
 
 
 def _add_run_commands(commands: Any) -> None:
@@ -197,6 +207,22 @@ def _plan_scaffold(given: argparse.Namespace) -> int:
         show(given, answer)
     else:
         print(answer.plan)
+    return 0
+
+
+def _plan_author(given: argparse.Namespace) -> int:
+    from refute.tools.authoring import AuthorPlanRequest, author_plan
+
+    request = AuthorPlanRequest(
+        plan=given.plan,
+        repository=given.repository,
+        scenarios=tuple(given.scenario),
+        target=given.target,
+        language=given.language,
+        dry_run=given.dry_run,
+        allow_format=given.allow_format,
+    )
+    show(given, author_plan(request))
     return 0
 
 

@@ -4,6 +4,9 @@ A plan declares in its front matter where tests may be written, and nothing is p
 
     author:
       - {language: python, path: tests/distributed}
+
+Each file is a test that runs its scenario with refute and fails unless every verdict is a PASS, so that none
+can pass while it asserts nothing.
 """
 
 from __future__ import annotations
@@ -49,14 +52,35 @@ class Target:
     path: PurePosixPath
 
 
-def targets_of(plan: Plan) -> tuple[Target, ...]:
-    """The places that the front matter declares. Raises PlanError for any that is not below the root."""
+def targets_of(plan: Plan, *, path: str | None = None, language: str | None = None) -> tuple[Target, ...]:
+    """The places that the front matter declares, those of this path and language where they are given.
+
+    A plan that declares none takes both from whoever asks. Raises PlanError where no place is left, and for
+    any that is not below the root.
+    """
     written = plan.meta.get("author")
     items = written if isinstance(written, list) else [written] if isinstance(written, dict) else []
+    if not items and path and language:
+        items = [{"language": language, "path": path}]
     if not items:
-        hint = "add to the front matter: author: [{language: python, path: tests/distributed}]"
+        hint = (
+            "add to the front matter: author: [{language: python, path: tests/distributed}], "
+            "or give --target and --language"
+        )
         raise PlanError("the plan declares no place for tests", where=plan.path, hint=hint)
-    return tuple(_target(plan, item) for item in items)
+    declared = tuple(_target(plan, item) for item in items)
+    chosen = tuple(
+        target
+        for target in declared
+        if language in (None, target.language) and (path is None or PurePosixPath(path) == target.path)
+    )
+    if not chosen:
+        places = ", ".join(f"{target.language} in {target.path}" for target in declared)
+        asked = " in ".join(part for part in (language, path) if part)
+        raise PlanError(
+            f"the plan declares no place for {asked}", where=plan.path, hint=f"it declares {places}"
+        )
+    return chosen
 
 
 def _target(plan: Plan, item: object) -> Target:
@@ -71,7 +95,9 @@ def _target(plan: Plan, item: object) -> Target:
         raise PlanError(
             f"author: there is no skeleton for {language!r}", where=plan.path, hint=near(language, LANGUAGES)
         )
-    outside = path.is_absolute() or ".." in path.parts or "\\" in str(path) or ".git" in path.parts
+    # Some file systems take .GIT for .git.
+    inside_git = any(part.casefold() == ".git" for part in path.parts)
+    outside = path.is_absolute() or ".." in path.parts or "\\" in str(path) or inside_git
     if outside or not path.parts:
         raise PlanError(
             f"author: {str(path)!r} is not a folder below the repository",
@@ -87,11 +113,13 @@ def plan_files(
     plan_path: str,
     exists: Callable[[PurePosixPath], bool],
     scenarios: Collection[str] = (),
+    targets: Collection[Target] | None = None,
 ) -> tuple[PlannedFile, ...]:
-    """The test files for a plan's scenarios (all, or the named), one for each declared place.
+    """The test files for a plan's scenarios (all, or the named), one for each of `targets`.
 
-    `plan_path` is the plan's path below the repository, as the tests name it. Raises PlanError where a
-    scenario is unknown, two files would have one path, or a file is there already: nothing is overwritten.
+    Without `targets`: all that the plan declares. `plan_path` is the plan's path below the repository, as the
+    tests name it. Raises PlanError where a scenario is unknown, two files would have one path, or a file is
+    there already: nothing is overwritten.
     """
     for name in scenarios:
         if name not in plan.scenarios:
@@ -99,7 +127,8 @@ def plan_files(
                 f"there is no scenario {name!r}", where=plan.path, hint=near(name, plan.scenarios)
             )
     chosen = [plan.scenarios[name] for name in scenarios] if scenarios else list(plan.scenarios.values())
-    files = [_file(plan, plan_path, target, scenario) for target in targets_of(plan) for scenario in chosen]
+    places = targets_of(plan) if targets is None else targets
+    files = [_file(plan, plan_path, target, scenario) for target in places for scenario in chosen]
     seen: set[PurePosixPath] = set()
     refused = []
     for file in files:
@@ -122,8 +151,7 @@ def _refusal(line: int, file: PlannedFile, what: str, mend: str) -> Defect:
 
 def _file(plan: Plan, plan_path: str, target: Target, scenario: Scenario) -> PlannedFile:
     template, file_name = LANGUAGES[target.language]
-    name = re.sub(r"[^a-z0-9]+", "_", scenario.name.lower()).strip("_") or scenario.id.lower()
-    name = f"s_{name}" if name[0].isdigit() else name
+    name = _name(scenario)
     camel = "".join(part.capitalize() for part in name.split("_"))
     text = render(
         template,
@@ -133,11 +161,54 @@ def _file(plan: Plan, plan_path: str, target: Target, scenario: Scenario) -> Pla
         camel=camel,
         lower_camel=camel[:1].lower() + camel[1:],
         plan=plan_path,
+        up="/".join([".."] * len(target.path.parts)),
+        package=_package(target),
         scenario=scenario.id,
         steps=[_one_line(step) for step in _steps(scenario)],
     )
     path = target.path / file_name.format(name=name, camel=camel)
     return PlannedFile(path, text, scenario.id, target.language, executable=target.language == "shell")
+
+
+def _name(scenario: Scenario) -> str:
+    """The scenario's name as an identifier that no language reserves and a file that no tool leaves out."""
+    name = re.sub(r"[^a-z0-9]+", "_", scenario.name.lower()).strip("_") or scenario.id.lower()
+    name = f"s_{name}" if name[0].isdigit() else name
+    # A single word may be reserved (loop, switch); and Go builds x_windows_test.go on Windows only.
+    return name if "_" in name and name.rsplit("_", 1)[1] not in _GO_PLATFORMS else f"{name}_holds"
+
+
+_GO_PLATFORMS = frozenset(
+    [
+        *(
+            "aix",
+            "android",
+            "darwin",
+            "dragonfly",
+            "freebsd",
+            "hurd",
+            "illumos",
+            "ios",
+            "js",
+            "linux",
+            "nacl",
+        ),
+        *("netbsd", "openbsd", "plan9", "solaris", "unix", "wasip1", "windows", "zos"),
+        *("386", "amd64", "amd64p32", "arm", "arm64", "arm64be", "armbe", "loong64", "mips", "mips64"),
+        *("mips64le", "mips64p32", "mips64p32le", "mipsle", "ppc", "ppc64", "ppc64le", "riscv", "riscv64"),
+        *("s390", "s390x", "sparc", "sparc64", "wasm"),
+    ]
+)
+
+
+def _package(target: Target) -> str:
+    """The package of a folder's tests; in Java what follows `java`, as in src/test/java/org/example."""
+    parts = target.path.parts
+    if target.language == "go":
+        # An external test package may stand beside the folder's own one.
+        return (re.sub(r"[^a-z_]+", "", parts[-1].lower()) or "distributed") + "_test"
+    below = parts[len(parts) - parts[::-1].index("java") :] if "java" in parts[:-1] else ()
+    return ".".join(below) if all(part.isidentifier() for part in below) else ""
 
 
 def _steps(scenario: Scenario) -> list[str]:
@@ -151,7 +222,7 @@ def _steps(scenario: Scenario) -> list[str]:
 def _written(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_inner(item)}" for key, item in value.items())
-    return str(value)
+    return _inner(value)
 
 
 def _inner(value: object) -> str:
@@ -159,6 +230,8 @@ def _inner(value: object) -> str:
         return "{" + _written(value) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_inner(item) for item in value) + "]"
+    if isinstance(value, bool) or value is None:
+        return "null" if value is None else str(value).lower()
     return str(value)
 
 
