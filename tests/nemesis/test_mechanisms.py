@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from refute.nemesis.mechanisms import PLANES, implemented, list_faults, probe
+import pytest
+
+from refute.nemesis.mechanisms import PLANES, implemented, list_faults, probe, wanted_kinds
+from refute.plan.document import PlanError
 from refute.plan.fault_catalog import CATALOG
 
 
@@ -28,3 +31,15 @@ def test_without_probing_nothing_is_said_about_this_machine() -> None:
     listed = list_faults(probing=False)
     assert len(listed) == len(CATALOG)
     assert all("works" not in each for each in listed)
+
+
+def test_a_plane_or_one_fault_of_it_may_be_wanted() -> None:
+    assert wanted_kinds(["process/kill"]) == {("process", "kill")}
+    assert {plane for plane, _ in wanted_kinds(["netns"])} == {"netns"}
+    assert wanted_kinds(["netns"]) > wanted_kinds(["netns/drop"])
+
+
+@pytest.mark.parametrize("written", ["netz", "storage/powerloss", ""])
+def test_what_is_no_fault_cannot_be_wanted(written: str) -> None:
+    with pytest.raises(PlanError, match=r"there is no fault plane|has no fault"):
+        wanted_kinds([written])

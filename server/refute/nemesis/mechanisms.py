@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -9,9 +10,12 @@ from refute.errors import RefuteError
 from refute.nemesis.plane import Plane, Probe, Site
 from refute.nemesis.process.plane import ProcessPlane
 from refute.nemesis.proxy.plane import ProxyPlane
-from refute.plan.fault_catalog import CATALOG
+from refute.plan.document import PlanError
+from refute.plan.fault_catalog import CATALOG, fault_entry
+from refute.plan.fault_catalog import PLANES as CATALOG_PLANES
 
 PLANES: dict[str, type[Plane]] = {"process": ProcessPlane, "proxy": ProxyPlane}
+ALWAYS = frozenset({"process", "proxy"})
 
 
 def implemented() -> frozenset[tuple[str, str]]:
@@ -20,8 +24,34 @@ def implemented() -> frozenset[tuple[str, str]]:
 
 
 def planes_for(site: Site) -> list[Plane]:
-    """The planes of a run, in the order in which they are prepared."""
-    return [plane(site) for plane in PLANES.values()]
+    """The planes of a run, in the order in which they are prepared.
+
+    Those that change nothing about how nodes are started are always there; any other only where a fault of
+    it is wanted.
+    """
+    wanted = {plane for plane, _ in site.wanted}
+    return [plane(site) for name, plane in PLANES.items() if name in ALWAYS or name in wanted]
+
+
+def wanted_kinds(written: Iterable[str]) -> frozenset[tuple[str, str]]:
+    """The faults that `netns` (all of a plane) or `storage/power-loss` (one) stand for. Raises PlanError.
+
+    >>> wanted_kinds(["process/kill"])
+    frozenset({('process', 'kill')})
+    """
+    found: set[tuple[str, str]] = set()
+    for name in written:
+        plane, _, kind = name.partition("/")
+        if kind:
+            fault_entry(plane, kind)
+            found.add((plane, kind))
+        else:
+            found |= {pair for pair in CATALOG if pair[0] == plane}
+            if plane not in CATALOG_PLANES:
+                raise PlanError(
+                    f"there is no fault plane {plane!r}", hint=f"there are {', '.join(CATALOG_PLANES)}"
+                )
+    return frozenset(found)
 
 
 def probe(plane: str, kind: str) -> Probe:

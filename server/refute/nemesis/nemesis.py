@@ -20,7 +20,7 @@ from refute.nemesis.guard import start_guard
 from refute.nemesis.healing import HealReport, end_processes, sweep
 from refute.nemesis.injection import ON, Healed, Injection, as_trigger, is_meant
 from refute.nemesis.ledger import MARK, Ledger, read_ledger
-from refute.nemesis.mechanisms import planes_for
+from refute.nemesis.mechanisms import implemented, planes_for
 from refute.nemesis.names import Names
 from refute.nemesis.plane import Fault, Plane, Site, Snapshot
 from refute.nemesis.process.undo import handle_of
@@ -44,7 +44,8 @@ class Nemesis:
     """Faults of one cluster. Leaving the context heals all of them and stops the cluster.
 
     The guard answers for the node processes too, so the cluster has to end before the guard does: the
-    nemesis is left last. `on_event` is told of every step in the life of a fault, as it happens.
+    nemesis is left last. `on_event` is told of every step in the life of a fault, as it happens. `wanted` are
+    the faults (plane, kind) that may be asked for, beyond those of the planes that are always there.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Nemesis:
         observer: Observer | None = None,
         rng: Random | None = None,
         on_event: Callable[[FaultEvent], None] | None = None,
+        wanted: frozenset[tuple[str, str]] = frozenset(),
         ttl_s: float = TTL_S,
         hang_s: float = HANG_S,
     ) -> None:
@@ -65,6 +67,7 @@ class Nemesis:
         self.observer = observer
         self.swept: HealReport | None = None
         self._rng = rng or Random()
+        self._wanted = wanted
         self._on_event = on_event or _nobody
         self._ttl_s, self._hang_s = ttl_s, hang_s
         self._lock = threading.RLock()
@@ -115,7 +118,7 @@ class Nemesis:
         self._heartbeat = start_guard(self.ledger_directory, self._hang_s)
         self._beating.start()
         self.cluster.on_started.append(self._node_started)
-        site = Site(self.cluster, self.run_dir, self._ledger, self._rng, self.environment)
+        site = Site(self.cluster, self.run_dir, self._ledger, self._rng, self.environment, self._wanted)
         placement = Placement()
         for plane in planes_for(site):
             self._planes[plane.name] = plane
@@ -245,8 +248,13 @@ class Nemesis:
             raise NemesisError("no fault can be applied before the nemesis is prepared")
         parameters = read_parameters(action.plane, action.kind, action.parameters)
         plane = self._planes.get(action.plane)
-        if plane is None or action.kind not in plane.kinds:
-            raise NemesisError(f"there is no mechanism for {action.plane} {action.kind} here")
+        if (action.plane, action.kind) not in implemented():
+            raise NemesisError(f"there is no mechanism for {action.plane} {action.kind} yet")
+        if plane is None:
+            raise NemesisError(
+                f"the nodes were not started on the plane {action.plane}",
+                hint=f"ask for it when the system is started: planes: [{action.plane}/{action.kind}]",
+            )
         for node in nodes:
             if node not in (*self.spec.nodes, "client"):
                 raise FaultInputError(f"there is no node {node!r}; there are {', '.join(self.spec.nodes)}")

@@ -29,13 +29,18 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where faults are injected: cluster, the run's directory, its ledger, what marks its processes."""
+    """Where faults are injected: cluster, the run's directory, its ledger, what marks its processes.
+
+    `wanted` are the faults (plane, kind) that the run may ask for: a plane that has to change how nodes are
+    started does so only for these.
+    """
 
     cluster: Cluster
     run_dir: Path
     ledger: Ledger
     rng: Random
     environment: Mapping[str, str]
+    wanted: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

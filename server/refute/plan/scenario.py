@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from refute.plan.step import Await, FaultAction, NodeRef, Step, VictimSignal
+from refute.plan.step import Await, FaultAction, FaultStep, NodeRef, Step, VictimSignal
 from refute.plan.step_notation import read_fault, read_step
 from refute.plan.system_spec import Strict
 from refute.plan.units import PerSecond, Seconds
@@ -233,6 +233,12 @@ class BoundArm:
     workload: Workload | None
     steps: tuple[Step, ...]
     nemesis: tuple[FaultAction, ...]
+
+    @property
+    def faults(self) -> frozenset[tuple[str, str]]:
+        """Every fault that it may inject, as (plane, kind)."""
+        stepped = (step.action for step in self.steps if isinstance(step, FaultStep))
+        return frozenset((action.plane, action.kind) for action in (*self.nemesis, *stepped))
 
 
 def substitute(written: Any, parameters: dict[str, Any]) -> Any:

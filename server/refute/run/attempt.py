@@ -48,6 +48,7 @@ def run_attempt(spec: AttemptSpec, folder: Path, *, say: Say, stop: threading.Ev
                 seed=spec.seed,
                 say=say,
                 stop=stop,
+                wanted=arm.faults,
             ) as stage:
                 timeline.mark("phase", "start")
                 stage.start()

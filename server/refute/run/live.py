@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from refute.errors import RefuteError
 from refute.history import Operation
 from refute.history.faults_log import write_landing
+from refute.nemesis.mechanisms import wanted_kinds
 from refute.plan.step import Await, CommandStep, OperationStep
 from refute.plan.step_notation import read_fault, read_step
 from refute.plan.system_spec import SystemSpec
@@ -52,6 +53,7 @@ class LiveSystem:
             seed=spec.seed,
             say=say,
             stop=threading.Event(),
+            wanted=wanted_kinds(spec.planes),
         )
         self._kinds = frozenset(
             kind for client in system.clients.values() if client.http for kind in client.http.operations

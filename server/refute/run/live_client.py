@@ -9,11 +9,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from refute.errors import InputError, RefuteError
+from refute.nemesis.mechanisms import wanted_kinds
 from refute.plan.reader import parse_leniently, read_source
 from refute.run.live_host import read_system
 from refute.run.live_record import (
@@ -39,12 +40,15 @@ def start_live(
     system: str | None,
     *,
     variables: Mapping[str, str] | None = None,
+    planes: Sequence[str] = (),
     session_root: Path = Path("test-sessions"),
     idle_s: float = 1800.0,
     seed: int | None = None,
 ) -> LiveRecord:
     """Start a host for a system of a plan; it listens when this returns, its nodes may still be starting.
 
+    `planes` are those that change how nodes are started, whole or one fault of them: `netns`,
+    `storage/power-loss`.
     Raises LiveInputError for a system or variable that the plan does not have, LiveError where the host does
     not come up.
     """
@@ -55,6 +59,7 @@ def start_live(
         if variable not in spec.variables:
             known = ", ".join(spec.variables) or "none"
             raise LiveInputError(f"the system {name!r} has no variable {variable!r}; it has: {known}")
+    wanted_kinds(planes)  # an unknown one is refused before anything is made
     folder = _fresh_folder(session_root)
     live_directory()
     identity = new_id(name)
@@ -66,6 +71,7 @@ def start_live(
         plan_dir=str(plan.resolve().parent),
         folder=str(folder),
         variables=dict(variables or {}),
+        planes=tuple(planes),
         seed=random.SystemRandom().randrange(2**31) if seed is None else seed,
         idle_s=idle_s,
     )

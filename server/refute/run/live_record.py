@@ -41,6 +41,7 @@ class LiveSpec(BaseModel):
     plan_dir: str
     folder: str
     variables: dict[str, str] = {}
+    planes: tuple[str, ...] = ()
     seed: int
     idle_s: float
 

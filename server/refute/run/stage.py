@@ -33,7 +33,8 @@ Say = Callable[[str], None]
 class Stage:
     """One attempt's resources, taken in order and given back in reverse, whatever happens in between.
 
-    `aliases` are the nodes that steps have bound. Leaving the context heals every fault, stops the
+    `aliases` are the nodes that steps have bound; `wanted` the faults (plane, kind) that the nodes have
+    to be prepared for. Leaving the context heals every fault, stops the
     cluster, and writes `landing.json`; what cannot be undone is on record as HEAL_FAILED.
     """
 
@@ -47,6 +48,7 @@ class Stage:
         seed: int,
         say: Say,
         stop: threading.Event,
+        wanted: frozenset[tuple[str, str]] = frozenset(),
     ) -> None:
         self.system = system
         self.folder = folder
@@ -60,6 +62,7 @@ class Stage:
             "variables": {**system.variables, **variables},
         }
         self._plan_dir = plan_dir
+        self._wanted = wanted
         self._variables = dict(variables)
         self._held = ExitStack()
 
@@ -82,6 +85,7 @@ class Stage:
                     observer=self.observer,
                     rng=self.rng,
                     on_event=self._on_fault,
+                    wanted=self._wanted,
                 )
             )
             self._held = taking.pop_all()

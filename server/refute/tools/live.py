@@ -100,6 +100,7 @@ def _start(request: ManageSystem) -> LiveAnswer:
         Path(request.plan),
         request.system,
         variables=request.variables,
+        planes=request.planes,
         session_root=Path(request.session_root),
         idle_s=request.idle_minutes * 60,
     )

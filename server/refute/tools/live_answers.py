@@ -15,7 +15,9 @@ class ManageSystem(Request):
     """One step with a live system. `id` may be left out while exactly one runs.
 
     - `start`: `plan` (a file whose section 6b describes the system), `system` where it describes several,
-      `variables`, `session_root`, `idle_minutes`
+      `variables`, `session_root`, `idle_minutes`, and `planes` that nodes have to be started on for their
+      faults, whole or one fault of them: `["netns", "storage/power-loss"]` (list_faults names them; process
+      and proxy are always there)
     - `status`: nodes, their processes and states, faults with their evidence, what was recorded
     - `operation`: `operations`, as a plan writes them: `{"write": {"key": "k", "value": 1, "via": "leader"}}`
     - `await`: `condition`, as a plan writes it: `{"leader": "not old", "timeout": "10s"}`
@@ -28,6 +30,7 @@ class ManageSystem(Request):
     plan: str | None = None
     system: str | None = None
     variables: dict[str, str] = Field(default_factory=dict)
+    planes: tuple[str, ...] = ()
     session_root: str = "test-sessions"
     idle_minutes: float = Field(default=30.0, gt=0, le=24 * 60)
     operations: tuple[dict[str, Any], ...] = Field(default=(), max_length=100)
