@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import git as git_python
 import pytest
 
 from refute.repository.change_scope import scope_change
 from refute.repository.claims import extract_claims
 from refute.repository.mirror import RepositorySnapshot, open_repository
+from refute.repository.problems import RepositoryError
 from refute.repository.repository_map import map_repository
 from refute.repository.toolbox import discover_toolbox
 from tests.repository.repositories import commit_files, git
@@ -139,6 +144,67 @@ def test_nothing_of_a_hostile_repository_runs(name: str, tmp_path: Path, canary:
     assert [place.name for place in canary.iterdir()] == []
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [["map"], ["claims"], ["toolbox"], ["scope", "--change", "HEAD~1..HEAD"]],
+    ids=lambda asked: asked[0],
+)
+def test_nothing_of_it_runs_from_the_command_line_started_inside_it(
+    asked: list[str], tmp_path: Path, canary: Path
+) -> None:
+    folder = make_hostile(tmp_path / "hostile", canary)
+    for place in canary.iterdir():
+        place.unlink()
+    done = subprocess.run(
+        [sys.executable, "-m", "refute.faces.cli", asked[0], ".", *asked[1:]],
+        cwd=folder,
+        env={**os.environ, "REFUTE_CACHE": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+    assert list(canary.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_gitpython_opens_and_starts_git_in_our_directory_alone(
+    name: str, tmp_path: Path, canary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_hostile(tmp_path / "hostile", canary)
+    opened: list[Path] = []
+    started: list[Path] = []
+    init, execute = git_python.Repo.__init__, git_python.Git.execute
+
+    def recorded_init(self: git_python.Repo, path: Any = None, *rest: Any, **named: Any) -> None:
+        opened.append(Path(path))
+        init(self, path, *rest, **named)
+
+    def recorded_execute(self: git_python.Git, *rest: Any, **named: Any) -> Any:
+        started.append(Path(self.working_dir or ""))
+        return execute(self, *rest, **named)
+
+    monkeypatch.setattr(git_python.Repo, "__init__", recorded_init)
+    monkeypatch.setattr(git_python.Git, "execute", recorded_execute)
+    with open_repository(folder, cache=tmp_path / "cache") as snapshot:
+        FUNCTIONS[name](snapshot)
+    assert len(opened) == 1
+    assert started
+    assert {place.name for place in (*opened, *started)} == {"mirror.git"}
+    assert not any(place.is_relative_to(folder) for place in (*opened, *started))
+
+
+def test_attributes_of_the_repository_cannot_hide_a_change(tmp_path: Path) -> None:
+    folder = commit_files(tmp_path / "shy", {".gitattributes": "* -diff -text\n", "a.go": "package a\n"})
+    (folder / ".git/info/attributes").write_text("* -diff\n")
+    commit_files(folder, {"a.go": "package a\n\nfunc Drop() {}\n"})
+    with open_repository(folder, cache=tmp_path / "cache") as snapshot:
+        found = scope_change(snapshot, "HEAD")
+    assert [(file.path, file.added) for file in found.files] == [("a.go", 2)]
+    assert found.needs_distributed_test
+
+
 def test_a_missing_object_is_not_fetched_from_where_the_repository_says(tmp_path: Path, canary: Path) -> None:
     folder = commit_files(tmp_path / "hostile", {"a.md": "Writes must never be lost.\n", "b.md": "x\n"})
     blob = git(folder, "rev-parse", "HEAD:b.md")
@@ -161,12 +227,23 @@ def test_the_environment_of_the_caller_does_not_reach_git(
 ) -> None:
     folder = commit_files(tmp_path / "plain", {"a.md": "Writes must never be lost.\n"})
     monkeypatch.setenv("GIT_EXTERNAL_DIFF", program(canary, "env-diff"))
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_NAMESPACE"):
+        monkeypatch.setenv(name, str(tmp_path / "elsewhere"))
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "core.fsmonitor")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", program(canary, "env-fsmonitor"))
     with open_repository(folder, cache=tmp_path / "cache") as snapshot:
         assert scope_change(snapshot, "HEAD").files
     assert list(canary.iterdir()) == []
+
+
+def test_an_object_directory_of_the_caller_is_named_as_what_stands_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = commit_files(tmp_path / "plain", {"a.md": "Writes must never be lost.\n"})
+    monkeypatch.setenv("GIT_OBJECT_DIRECTORY", str(tmp_path / "elsewhere"))
+    with pytest.raises(RepositoryError, match="unset GIT_OBJECT_DIRECTORY"), open_repository(folder):
+        pass
 
 
 def test_nothing_is_written_into_the_repository(tmp_path: Path) -> None:

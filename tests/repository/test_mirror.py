@@ -144,6 +144,16 @@ def test_a_worktree_a_bare_clone_and_a_subfolder_are_found(tmp_path: Path) -> No
         assert [file.path for file in snapshot.files] == ["part/doc.md"]
 
 
+def test_a_repository_with_sha256_names_is_read_as_a_plain_folder(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", "--object-format=sha256", str(tmp_path / "wide")], check=True)
+    folder = commit_files(tmp_path / "wide", {"README.md": CLAIM})
+    with open_repository(folder, cache=tmp_path / "cache") as snapshot:
+        found = extract_claims(snapshot)
+    assert [claim.citation for claim in found.claims] == ["README.md:1@unversioned"]
+    with pytest.raises(RepositoryError, match="SHA-256"), open_repository(folder, revision="HEAD~1"):
+        pass
+
+
 def test_what_is_no_folder_is_refused_with_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for place in (tmp_path / "nowhere", tmp_path / "file"):

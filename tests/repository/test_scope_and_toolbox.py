@@ -105,6 +105,16 @@ def test_ranges_branches_and_renames_are_understood(folder: Path) -> None:
     assert not scope_of(folder, "HEAD~1").needs_distributed_test
 
 
+def test_a_file_that_becomes_a_link_keeps_the_lines_of_its_neighbours_apart(folder: Path) -> None:
+    (folder / "server/server.go").unlink()
+    (folder / "server/server.go").symlink_to("../store/store.go")
+    commit_files(folder, {"store/store.go": STORE.replace("Sync", "Flush"), "a.bin": b"\0\1"})
+    found = {file.path: (file.status, file.added, file.removed) for file in scope_of(folder, "HEAD").files}
+    assert found["store/store.go"] == ("modified", 1, 1)
+    assert found["server/server.go"] == ("modified", 1, 5)
+    assert found["a.bin"] == ("added", 0, 0)
+
+
 def test_the_first_commit_has_a_scope(folder: Path) -> None:
     assert len(scope_of(folder, "HEAD").files) == 4
 

@@ -11,7 +11,6 @@ from refute.repository.claims import claims_of
 from refute.repository.comments import clean_comment
 from refute.repository.facts import FileFacts
 from refute.repository.file_kinds import PROSE, language_of, role_of
-from refute.repository.git_objects import run_git
 from refute.repository.mirror import RepositorySnapshot, SourceFile
 from refute.repository.models import ChangedFile, ChangeScope, Claim, MapItem, Place, RelatedTest
 from refute.repository.problems import RepositoryError
@@ -19,10 +18,8 @@ from refute.repository.related_tests import strength_of
 from refute.repository.repository_map import KINDS
 from refute.repository.survey import Survey, survey
 
-_EMPTY_TREES = {
-    40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-    64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-}
+_EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+_STATUS = {"A": "added", "D": "deleted", "R": "renamed"}
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _COMMENT_LINE = re.compile(r"^\s*(//|/\*|\*|#(?!include|define|if|endif|else|pragma|\[)|--|%|;|\"\"\"|''')")
 _QUIET_ROLES = frozenset({"entry", "document", "reference", "news", "licence", "translation", "example"})
@@ -45,7 +42,7 @@ def scope_change(snapshot: RepositorySnapshot, change: str) -> ChangeScope:
     The snapshot is the right-hand side: open the repository at that revision for line numbers that agree;
     where it differs, a note says so. Raises RepositoryError where there is no such revision.
     """
-    if snapshot.git_dir is None or snapshot.commit is None:
+    if snapshot.repo is None or snapshot.commit is None:
         raise RepositoryError("a change needs a git repository with commits", where=snapshot.root)
     base, head = _ends(snapshot, change)
     changes, truncated = _diff(snapshot, base, head)
@@ -92,7 +89,7 @@ def revision_to_open(change: str) -> str:
 
 
 def _ends(snapshot: RepositorySnapshot, change: str) -> tuple[str, str]:
-    assert snapshot.git_dir is not None
+    assert snapshot.repo is not None
     if not change.strip() or change.startswith("-"):
         raise RepositoryError(f"{change!r} names no change", hint="a commit, A..B or a branch")
     if "..." in change:
@@ -120,74 +117,82 @@ def _ends(snapshot: RepositorySnapshot, change: str) -> tuple[str, str]:
     )
     if f"refs/heads/{change}" in snapshot.references and main and main != head:
         return _merge_base(snapshot, main, head), head
-    shown = run_git(snapshot.git_dir, "rev-parse", "--verify", "--quiet", f"{head}^1")
-    return shown.stdout.decode("ascii", "replace").strip() or _EMPTY_TREES[len(head)], head
+    parents = snapshot.repo.commit(head).parents
+    return (parents[0].hexsha if parents else _EMPTY_TREE), head
 
 
 def _merge_base(snapshot: RepositorySnapshot, left: str, right: str) -> str:
-    assert snapshot.git_dir is not None
-    shown = run_git(snapshot.git_dir, "merge-base", left, right)
-    return shown.stdout.decode("ascii", "replace").split("\n")[0].strip() or left
+    assert snapshot.repo is not None
+    shared = snapshot.repo.merge_base(left, right)
+    return shared[0].hexsha if shared else left
 
 
 def _diff(snapshot: RepositorySnapshot, base: str, head: str) -> tuple[list[_Change], bool]:
-    assert snapshot.git_dir is not None
-    shown = run_git(
-        snapshot.git_dir,
-        "-c",
-        "core.quotePath=false",
-        "diff-tree",
-        "-r",
-        "-p",
-        "-U0",
-        "-M",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-color",
-        "--ignore-submodules=all",
-        "--src-prefix=a/",
-        "--dst-prefix=b/",
-        base,
-        head,
-        timeout_s=120,
-    )
-    if shown.returncode:
+    """The changed files with their lines, and whether the rest of a very large difference was not read."""
+    import git
+
+    assert snapshot.repo is not None
+    safe = ("--ignore-submodules=all", "--no-ext-diff", "--no-textconv")
+    after = snapshot.repo.commit(head)
+    ends = ("--root", head) if base == _EMPTY_TREE else (base, head)
+    try:
+        rows = (
+            after.diff(git.NULL_TREE, ignore_submodules="all", no_textconv=True)
+            if base == _EMPTY_TREE
+            else snapshot.repo.commit(base).diff(after, ignore_submodules="all", no_textconv=True)
+        )
+        patch = snapshot.repo.git.diff_tree(
+            "-r", "-p", "-U0", "-M", "--no-color", "--no-commit-id", *safe, *ends, as_process=True
+        )
+        text = patch.stdout.read(_MOST_BYTES_OF_DIFF)
+        truncated = len(text) == _MOST_BYTES_OF_DIFF
+        if not truncated:
+            patch.wait()
+    except (git.exc.GitError, ValueError) as error:
         raise RepositoryError(
             "the change cannot be read: objects are missing",
             where=f"{base[:12]}..{head[:12]}",
             hint="the clone is shallow or partial: fetch the rest",
+        ) from error
+    changes = [
+        _Change(
+            _shown(row.b_rawpath or row.a_rawpath),
+            _shown(row.a_rawpath or row.b_rawpath),
+            _STATUS.get(row.change_type or "", "modified"),
         )
-    text = shown.stdout[:_MOST_BYTES_OF_DIFF].decode("utf-8", "replace")
-    changes: list[_Change] = []
-    old = new = 0
+        for row in rows
+    ]
+    # a file that became a link is one row, and a removal and an addition in the patch
+    sections = [
+        change for change, row in zip(changes, rows, strict=True) for _ in range(1 + (row.change_type == "T"))
+    ]
+    if _read_hunks(sections, text.decode("utf-8", "replace")) != len(sections) and not truncated:
+        raise RepositoryError("git's two accounts of the change differ", where=f"{base[:12]}..{head[:12]}")
+    return [row for row in changes if row.path.startswith(snapshot.prefix)], truncated
+
+
+def _shown(path: bytes | None) -> str:
+    return (path or b"").decode("utf-8", "backslashreplace")
+
+
+def _read_hunks(changes: Sequence[_Change], patch: str) -> int:
+    """Gives the changes their lines from a patch without context, in its order; how many it speaks of."""
+    at, old, new = -1, 0, 0
     in_hunk = False
-    for line in text.split("\n"):
+    for line in patch.split("\n"):
         if line.startswith("diff --git "):
-            names = re.match(r"diff --git \"?a/(.*?)\"? \"?b/(.*?)\"?$", line)
-            old_path, path = (names.group(1), names.group(2)) if names else (line[11:], line[11:])
-            changes.append(_Change(path, old_path, "modified"))
-            in_hunk = False
-        elif not changes:
+            at, in_hunk = at + 1, False
+        elif not 0 <= at < len(changes):
             continue
-        elif not in_hunk and line.startswith(("new file", "deleted file", "rename from ", "rename to ")):
-            current = changes[-1]
-            if line.startswith("rename from "):
-                current.old_path, current.status = line[12:], "renamed"
-            elif line.startswith("rename to "):
-                current.path = line[10:]
-            else:
-                current.status = "added" if line.startswith("new") else "deleted"
         elif found := _HUNK.match(line):
             old, new, in_hunk = int(found.group(1)), int(found.group(3)), True
         elif in_hunk and line.startswith("+"):
-            changes[-1].added.append((new, line[1:]))
+            changes[at].added.append((new, line[1:]))
             new += 1
         elif in_hunk and line.startswith("-"):
-            changes[-1].removed.append((old, line[1:]))
+            changes[at].removed.append((old, line[1:]))
             old += 1
-    return [row for row in changes if row.path.startswith(snapshot.prefix)], len(
-        shown.stdout
-    ) > _MOST_BYTES_OF_DIFF
+    return at + 1
 
 
 def _changed_file(change: _Change, known: tuple[SourceFile, FileFacts] | None) -> ChangedFile:

@@ -7,27 +7,24 @@ import os
 import re
 import shutil
 import stat
-import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from refute.repository.git_objects import (
-    GitSource,
-    borrowed_repository,
-    find_git_source,
-    object_sizes,
-    read_objects,
-    run_git,
-)
+from refute.repository.git_source import GitSource, find_git_source, names_objects_by_sha256
 from refute.repository.problems import RepositoryError
+
+if TYPE_CHECKING:
+    import git
 
 MOST_BYTES_A_FILE = 1_500_000
 MOST_BYTES_IN_ALL = 512 * 1024 * 1024
 MOST_FILES = 200_000
+_TREE, _LINK, _SUBMODULE = 0o040000, 0o120000, 0o160000
 _SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__"})
 
 
@@ -74,7 +71,7 @@ class RepositorySnapshot:
     prefix: str = ""
     cache: Path | None = None
     submodules: tuple[str, ...] = ()
-    git_dir: Path | None = None
+    repo: git.Repo | None = None
     work_tree: WorkTreeState = WorkTreeState()
     references: Mapping[str, str] = field(default_factory=dict)
 
@@ -89,18 +86,14 @@ class RepositorySnapshot:
 
     def contents(self, files: Iterable[SourceFile]) -> Iterator[tuple[SourceFile, bytes]]:
         """The bytes of each file in turn; what cannot be read is left out."""
-        wanted = list(files)
-        if self.git_dir is None:
-            for file in wanted:
+        for file in files:
+            if self.repo is None:
                 data = _read_plainly(self.root / file.path)
-                if data is not None:
-                    yield file, data
-            return
-        by_blob: dict[str, list[SourceFile]] = {}
-        for file in wanted:
-            by_blob.setdefault(file.blob, []).append(file)
-        for blob, _kind, data in read_objects(self.git_dir, list(by_blob)):
-            for file in by_blob[blob]:
+            else:
+                from refute.repository.borrowed import read_object
+
+                data = read_object(self.repo, file.blob)
+            if data is not None:
                 yield file, data
 
     def text(self, path: str) -> str | None:
@@ -112,19 +105,18 @@ class RepositorySnapshot:
 
     def resolve(self, revision: str) -> str:
         """The full id of the commit that `revision` names. Raises RepositoryError where there is none."""
-        if self.git_dir is None:
+        if self.repo is None:
             raise RepositoryError("a plain folder has no revisions", where=self.root)
         head = self.references.get("HEAD", "")
         found = re.match(r"(?:HEAD|@)(?![\w/.-])(.*)", revision)
         asked = head + found.group(1) if found and head else revision
-        shown = run_git(
-            self.git_dir, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{asked}^{{commit}}"
+        commit = self.repo.git.rev_parse(
+            "--verify", "--quiet", "--end-of-options", f"{asked}^{{commit}}", with_exceptions=False
         )
-        commit = shown.stdout.decode("ascii", "replace").strip()
-        if shown.returncode or not commit:
+        if not re.fullmatch(r"[0-9a-f]{40}", commit):
             hint = "the clone is shallow: fetch more history" if self.shallow else "see `git log --oneline`"
             raise RepositoryError(f"no commit is called {revision!r}", where=self.root, hint=hint)
-        return commit
+        return str(commit)
 
 
 @contextmanager
@@ -134,7 +126,7 @@ def open_repository(
     """A snapshot of the commit `revision` of the repository at `path`, or of a plain folder.
 
     Nothing of the repository is run, its working tree included: git only ever runs in a bare directory of
-    ours that borrows the objects (see `git_objects`). Committed content is what is read; `work_tree` says
+    ours that borrows the objects (see `borrowed`). Committed content is what is read; `work_tree` says
     how far the checkout has moved on. A folder inside a repository gives the files below that folder.
     `cache` is where derived facts are kept (default `REFUTE_CACHE`, else the user's cache folder).
     Raises RepositoryError where there is no folder, or no such revision.
@@ -146,15 +138,21 @@ def open_repository(
     root = root.resolve()
     kept = Path(cache).expanduser() if cache is not None else cache_folder()
     source = find_git_source(root)
-    if source is None:
+    if source is None or names_objects_by_sha256(source):
         if revision != "HEAD":
-            raise RepositoryError("a plain folder has no revisions", where=root)
+            problem = (
+                "a plain folder has no revisions" if source is None else "SHA-256 history cannot be read"
+            )
+            raise RepositoryError(problem, where=root)
         yield _plain_snapshot(root, kept)
         return
-    with tempfile.TemporaryDirectory(prefix="refute-mirror-") as folder:
-        git_dir = Path(folder) / "mirror.git"
-        references = borrowed_repository(source, git_dir)
-        yield _git_snapshot(root, source, git_dir, references, kept, revision)
+    from refute.repository.borrowed import borrow
+
+    with (
+        tempfile.TemporaryDirectory(prefix="refute-mirror-") as folder,
+        borrow(source, Path(folder) / "mirror.git") as (repo, references),
+    ):
+        yield _git_snapshot(root, source, repo, references, kept, revision)
 
 
 def cache_folder() -> Path:
@@ -167,49 +165,36 @@ def cache_folder() -> Path:
 
 
 def _git_snapshot(
-    root: Path, source: GitSource, git_dir: Path, references: dict[str, str], cache: Path, revision: str
+    root: Path, source: GitSource, repo: git.Repo, references: dict[str, str], cache: Path, revision: str
 ) -> RepositorySnapshot:
     top = source.work_tree or source.git_dir
     prefix = "" if root == top else root.relative_to(top).as_posix() + "/"
-    commit = references.get("HEAD")
     bare = RepositorySnapshot(
-        root,
-        _name_of(root, source),
-        commit,
-        "",
-        (),
-        {},
-        git_dir=git_dir,
-        shallow=(git_dir / "shallow").exists(),
+        root=root,
+        name=_name_of(root, source),
+        commit=references.get("HEAD"),
+        tree="",
+        files=(),
+        left_out={},
+        shallow=(Path(repo.git_dir) / "shallow").exists(),
+        prefix=prefix,
+        cache=cache,
+        repo=repo,
         references=references,
     )
-    if revision != "HEAD":
-        commit = bare.resolve(revision)
-    left_out: Counter[str] = Counter()
-    files: list[SourceFile] = []
-    submodules: list[str] = []
-    tree = ""
-    if commit is not None:
-        tree = _tree_of(git_dir, commit)
-        if not tree:
-            left_out["missing objects"] += 1
-        else:
-            files, submodules = _walk(git_dir, tree, prefix, left_out)
-    state = _work_tree_state(source, git_dir, commit) if revision == "HEAD" else WorkTreeState()
-    return RepositorySnapshot(
-        root=root,
-        name=bare.name,
+    commit = bare.commit if revision == "HEAD" else bare.resolve(revision)
+    if commit is None:
+        return bare
+    tree = _tree_of(repo, commit)
+    files, submodules, left_out = _walk(repo, tree, prefix) if tree else ([], [], {"missing objects": 1})
+    return replace(
+        bare,
         commit=commit,
         tree=f"{tree}:{prefix}",
         files=tuple(files),
-        left_out=dict(left_out),
-        shallow=bare.shallow,
-        prefix=prefix,
-        cache=cache,
+        left_out=left_out,
         submodules=tuple(submodules),
-        git_dir=git_dir,
-        work_tree=state,
-        references=references,
+        work_tree=_work_tree_state(source, repo, commit) if revision == "HEAD" else WorkTreeState(),
     )
 
 
@@ -220,50 +205,57 @@ def _name_of(root: Path, source: GitSource) -> str:
     return name.removesuffix(".git")
 
 
-def _tree_of(git_dir: Path, commit: str) -> str:
-    for _name, kind, content in read_objects(git_dir, [commit]):
-        if kind == "commit" and content.startswith(b"tree "):
-            return content[5 : content.index(b"\n")].decode("ascii", "replace")
-    return ""
+def _tree_of(repo: git.Repo, commit: str) -> str:
+    try:
+        return repo.commit(commit).tree.hexsha
+    except (ValueError, OSError):
+        repo.git.clear_cache()
+        return ""
 
 
-def _walk(
-    git_dir: Path, tree: str, prefix: str, left_out: Counter[str]
-) -> tuple[list[SourceFile], list[str]]:
-    """Every regular file below `tree`; our own walk, because `ls-tree` stops at the first missing tree."""
+def _walk(repo: git.Repo, tree: str, prefix: str) -> tuple[list[SourceFile], list[str], dict[str, int]]:
+    """Every regular file below `tree`, the submodules, and what was left out.
+
+    `Tree.traverse` would end at the first missing tree, so trees are asked for one by one.
+    """
+    from git.objects.fun import tree_entries_from_data
+
+    from refute.repository.borrowed import read_object, size_of_object
+
+    left_out: Counter[str] = Counter()
     entries: list[tuple[str, str, bool]] = []
     submodules: list[str] = []
-    level: list[tuple[str, str]] = [("", tree)]
-    while level:
-        at: dict[str, list[str]] = {}
-        for place, name in level:
-            at.setdefault(name, []).append(place)
-        level, seen = [], 0
-        for name, kind, content in read_objects(git_dir, list(at)):
-            seen += 1
-            for place in at[name] if kind == "tree" else ():
-                for mode, label, child in _tree_entries(content, len(tree) // 2):
-                    path = place + label
-                    if mode == "40000":
-                        if not prefix or prefix.startswith(path + "/") or path.startswith(prefix.rstrip("/")):
-                            level.append((path + "/", child))
-                    elif not path.startswith(prefix):
-                        continue
-                    elif mode == "120000":
-                        left_out["symbolic links"] += 1
-                    elif mode == "160000":
-                        left_out["submodules"] += 1
-                        submodules.append(path)
-                    elif len(entries) < MOST_FILES:
-                        entries.append((path, child, mode == "100755"))
-                    else:
-                        left_out["files beyond the limit"] += 1
-        left_out["missing objects"] += len(at) - seen
-    sizes = object_sizes(git_dir, sorted({blob for _, blob, _ in entries}))
+    waiting = [("", tree)]
+    while waiting:
+        place, name = waiting.pop()
+        content = read_object(repo, name)
+        try:
+            rows = None if content is None else tree_entries_from_data(content)
+        except (ValueError, IndexError):  # these bytes are no tree
+            rows = None
+        if rows is None:
+            left_out["missing objects"] += 1
+            continue
+        for child, mode, label in rows:
+            path = place + label.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+            if mode == _TREE:
+                if not prefix or prefix.startswith(path + "/") or path.startswith(prefix.rstrip("/")):
+                    waiting.append((path + "/", child.hex()))
+            elif not path.startswith(prefix):
+                continue
+            elif mode == _LINK:
+                left_out["symbolic links"] += 1
+            elif mode == _SUBMODULE:
+                left_out["submodules"] += 1
+                submodules.append(path)
+            elif len(entries) < MOST_FILES:
+                entries.append((path, child.hex(), bool(mode & 0o100)))
+            else:
+                left_out["files beyond the limit"] += 1
     files: list[SourceFile] = []
     total = 0
     for path, blob, executable in sorted(entries):
-        size = sizes.get(blob)
+        size = size_of_object(repo, blob)
         if size is None:
             left_out["missing objects"] += 1
         elif size > MOST_BYTES_A_FILE:
@@ -273,25 +265,7 @@ def _walk(
         else:
             total += size
             files.append(SourceFile(path, blob, size, executable))
-    for reason in [reason for reason, count in left_out.items() if not count]:
-        del left_out[reason]
-    return files, submodules
-
-
-def _tree_entries(content: bytes, width: int) -> Iterator[tuple[str, str, str]]:
-    position = 0
-    while position < len(content):
-        space = content.find(b" ", position)
-        end = content.find(b"\0", space)
-        if space < 0 or end < 0:
-            return
-        name = content[space + 1 : end].decode("utf-8", "backslashreplace")
-        yield (
-            content[position:space].decode("ascii", "replace"),
-            name,
-            content[end + 1 : end + 1 + width].hex(),
-        )
-        position = end + 1 + width
+    return files, sorted(submodules), dict(left_out)
 
 
 def _plain_snapshot(root: Path, cache: Path) -> RepositorySnapshot:
@@ -338,51 +312,42 @@ def _read_plainly(place: Path) -> bytes | None:
         return opened.read(MOST_BYTES_A_FILE + 1)
 
 
-def _work_tree_state(source: GitSource, git_dir: Path, commit: str | None) -> WorkTreeState:
+def _work_tree_state(source: GitSource, repo: git.Repo, commit: str) -> WorkTreeState:
     """What `git status` would say of the checkout, asked of our own directory with a copy of the index.
 
     Submodules are not entered: git would start a second git inside them, with their configuration.
     """
+    from git.exc import GitError
+
     index = source.git_dir / "index"
-    if source.work_tree is None or commit is None or not index.is_file() or index.is_symlink():
+    if source.work_tree is None or not index.is_file() or index.is_symlink():
         return WorkTreeState()
-    copied = git_dir / "index.copy"
+    ours = Path(repo.git_dir)
+    copied = ours / "index.copy"
     try:
         shutil.copyfile(index, copied)
         for shared in source.git_dir.glob("sharedindex.*"):
-            shutil.copyfile(shared, git_dir / shared.name)
-        where = {"GIT_INDEX_FILE": str(copied), "GIT_WORK_TREE": str(source.work_tree)}
-        run_git(
-            git_dir, "update-index", "-q", "--refresh", "--ignore-submodules", environment=where, timeout_s=10
-        )
-        changed = run_git(
-            git_dir,
-            "diff-index",
-            "--name-only",
-            "-z",
-            "--ignore-submodules=all",
-            "--no-ext-diff",
-            "--no-textconv",
-            commit,
-            "--",
-            environment=where,
-            timeout_s=10,
-        )
-        others = run_git(
-            git_dir,
-            "ls-files",
-            "--others",
-            "--exclude-standard",
-            "--directory",
-            "--no-empty-directory",
-            "-z",
-            environment=where,
-            timeout_s=10,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+            shutil.copyfile(shared, ours / shared.name)
+        with repo.git.custom_environment(GIT_INDEX_FILE=str(copied), GIT_WORK_TREE=str(source.work_tree)):
+            repo.git.update_index(
+                "-q", "--refresh", "--ignore-submodules", with_exceptions=False, kill_after_timeout=10
+            )
+            changed = repo.git.diff_index(
+                "--name-only", "-z", "--ignore-submodules=all", "--no-ext-diff", "--no-textconv", commit,
+                kill_after_timeout=10,
+            )  # fmt: skip
+            others = repo.git.ls_files(
+                "--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z",
+                kill_after_timeout=10,
+            )  # fmt: skip
+    except (OSError, GitError):
         return WorkTreeState()
-    if changed.returncode or others.returncode:
-        return WorkTreeState()
-    modified = [name for name in changed.stdout.decode("utf-8", "backslashreplace").split("\0") if name]
-    untracked = [name for name in others.stdout.decode("utf-8", "backslashreplace").split("\0") if name]
+    modified, untracked = (
+        [
+            name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+            for name in shown.split("\0")
+            if name
+        ]
+        for shown in (changed, others)
+    )
     return WorkTreeState(len(modified), len(untracked), tuple(sorted(modified + untracked)[:5]))
