@@ -73,6 +73,9 @@ def build_parser() -> argparse.ArgumentParser:
     check.add_argument("--user-model", metavar="FILE.py:CLASS", help="your own model; the file is run")
     check.add_argument("--time-limit", type=float, default=60.0, metavar="SECONDS")
     check.add_argument("--memory-limit", type=float, default=1500.0, metavar="MB")
+    check.add_argument(
+        "--plot", metavar="FILE.html", help="write a picture of the history, one page, no network"
+    )
     check.add_argument("--count-bad-lines", action="store_true", help="count unreadable lines, do not stop")
     call = _command(commands, "tool", "call any tool of the server by its name, with a JSON request", _tool)
     call.add_argument("name")
@@ -263,6 +266,7 @@ def _check(given: argparse.Namespace) -> int:
         time_limit_s=given.time_limit,
         memory_limit_bytes=int(given.memory_limit * 1e6),
         on_bad_line="count" if given.count_bad_lines else "error",
+        plot=given.plot,
     )
     answer = check_history_by(request, given.user_model) if given.user_model else check_history(request)
     show(given, answer)

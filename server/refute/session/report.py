@@ -16,6 +16,8 @@ from refute.plan.document import Plan
 from refute.plan.reader import read_plan
 from refute.session.attempt_spec import AttemptSpec
 from refute.session.files import plain, read_json, write_text
+from refute.session.picture.conflict import recorded_conflicts
+from refute.session.picture.write import attempt_page
 from refute.session.record import ScenarioEntry, Session
 
 _MOST_OPERATIONS = 12
@@ -76,13 +78,21 @@ def render_report(session: Session) -> str:
 
 
 def write_report(session: Session) -> Path:
-    """Writes `report.md` and a page for each finding; returns the path of the report."""
+    """Writes `report.md`, and a page and a picture for each finding; returns the path of the report."""
     plan = read_plan(session.folder / "plan.md")
     for entry in session.index.scenarios.values():
         if entry.verdict.startswith("FAIL"):
             view = _view(session, plan, entry)
             text = _template("finding.md.j2").render(session=session, index=session.index, scenario=view)
             write_text(session.folder / "findings" / f"{entry.id}.md", text)
+            if view.failing is not None:
+                page = attempt_page(
+                    session.folder / view.failing.path,
+                    recorded_conflicts(view.failing.results),
+                    title=f"{entry.id}: {entry.name}",
+                    answer=f"{entry.verdict}, attempt {view.failing.spec.attempt}",
+                )
+                write_text(session.folder / "findings" / f"{entry.id}.html", page)
     path = session.folder / "report.md"
     write_text(path, render_report(session))
     return path

@@ -25,7 +25,8 @@ class CheckHistoryRequest(Request):
     """A history and what it is to be checked by.
 
     `model` is a checker's name, a model of `linearizable` (`register`, `kv`, ...), or None: then it is
-    chosen by the kinds of operation.
+    chosen by the kinds of operation. `plot` names an .html file that is to show the history, with what the
+    checker found lit.
     """
 
     history: str
@@ -35,6 +36,7 @@ class CheckHistoryRequest(Request):
     time_limit_s: float | None = 40.0
     memory_limit_bytes: int | None = 1_500_000_000
     on_bad_line: str = Field(default="error", pattern="^(error|count)$")
+    plot: str | None = None
 
 
 class ShownOperation(Answer):
@@ -76,6 +78,7 @@ class CheckedHistory(Answer):
     anomalies: list[ShownAnomaly]
     anomalies_left_out: int = 0
     notes: list[str] = Field(default_factory=list)
+    plot: str | None = None
 
 
 def check_history(request: CheckHistoryRequest) -> CheckedHistory:
@@ -98,9 +101,27 @@ def check_history_by(request: CheckHistoryRequest, user_model: str) -> CheckedHi
 def _checked(
     request: CheckHistoryRequest, history: History, checker: str, options: dict[str, Any]
 ) -> CheckedHistory:
+    if request.plot:
+        from refute.session.picture.write import refuse_other_files
+
+        refuse_other_files(Path(request.plot))  # told before a long check, not after it
     budget = Budget(request.time_limit_s, request.memory_limit_bytes)
     result = run_check(checker, history, options, budget=budget)
-    return _shown(request.history, checker, options, history, result)
+    if request.plot:
+        _plot(Path(request.plot), Path(request.history), history, result)
+    shown = _shown(request.history, checker, options, history, result)
+    return shown.model_copy(update={"plot": request.plot})
+
+
+def _plot(plot: Path, source: Path, history: History, result: Result) -> None:
+    from refute.session.picture.conflict import conflicts_of
+    from refute.session.picture.write import write_picture
+
+    if result.valid == "unknown":
+        words = f"cannot tell: {result.reason}"
+    else:
+        words = "holds" if result.valid else "is violated"
+    write_picture(plot, source, history, conflicts_of([result]), answer=f"{result.checker} {words}")
 
 
 def _chosen(request: CheckHistoryRequest, history: History) -> tuple[str, dict[str, Any]]:
