@@ -23,6 +23,7 @@ def moved(landing: Landing) -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.fault("process", "pause", shows="landing")
 def test_a_paused_node_stops_and_goes_on(room: Room) -> None:
     pid = room.cluster.node("n1").pid
     time.sleep(0.6)
@@ -50,6 +51,7 @@ def test_a_pause_ends_after_its_time(room: Room) -> None:
     assert lasted_ms >= 300
 
 
+@pytest.mark.fault("process", "kill", shows="landing")
 def test_a_killed_node_is_gone_until_it_is_started(room: Room) -> None:
     time.sleep(0.3)
     fault = room.apply({"kill": "n3"}, "n3")
@@ -63,6 +65,7 @@ def test_a_killed_node_is_gone_until_it_is_started(room: Room) -> None:
     assert landing.signals[0].after == "running"
 
 
+@pytest.mark.fault("process", "terminate", shows="landing")
 def test_a_terminated_node_may_say_goodbye(room: Room) -> None:
     fault = room.apply({"terminate": "n3"}, "n3")
     assert str(room.cluster.node("n3").exit) == "exit 0"
@@ -71,6 +74,7 @@ def test_a_terminated_node_may_say_goodbye(room: Room) -> None:
     assert "asked to stop" in room.cluster.log_path("n3").read_text()
 
 
+@pytest.mark.fault("process", "restart", shows="landing")
 def test_a_restart_is_over_when_the_node_is_ready(open_room: Callable[..., Room]) -> None:
     command = [*open_room(1, started=False).cluster.spec.command, "--version", "second"]
     room = open_room(3, versions={"next": {"command": command}})
@@ -92,6 +96,7 @@ def test_a_killed_node_can_come_back_in_another_version(open_room: Callable[...,
     assert ask(room.cluster, "n1")["version"] == "second"
 
 
+@pytest.mark.fault("process", "rolling-restart", shows="landing")
 def test_a_rolling_restart_takes_one_node_after_the_other(room: Room) -> None:
     written = {"fault": {"plane": "process", "kind": "rolling-restart", "order": ["n2", "n1", "n3"]}}
     fault = room.apply(written, "n1", "n2", "n3")
@@ -104,6 +109,7 @@ def test_a_rolling_restart_takes_one_node_after_the_other(room: Room) -> None:
     assert starts["n2"] < starts["n1"] < starts["n3"]
 
 
+@pytest.mark.fault("process", "crash-loop", shows="landing")
 def test_a_crash_loop_kills_again_and_again(room: Room) -> None:
     written = {"fault": {"plane": "process", "kind": "crash-loop", "node": "n1", "times": 3, "up": "150ms"}}
     fault = room.apply(written, "n1")
@@ -125,6 +131,8 @@ def test_a_crash_loop_that_is_healed_early_ends_with_a_running_node(room: Room) 
     assert ask(room.cluster, "n1")["pid"] == pid
 
 
+@pytest.mark.fault("process", "pause", shows="not landing")
+@pytest.mark.fault("process", "kill", shows="not landing")
 def test_pausing_a_supervisor_whose_server_has_left_it_has_not_landed(open_room: Callable[..., Room]) -> None:
     # The pid that is signalled stops, and the one that serves goes on: only the victim's side shows it.
     script = 'setsid "$@" & while true; do sleep 0.05; done'
@@ -155,6 +163,8 @@ def test_a_node_that_has_ended_cannot_be_paused(room: Room) -> None:
     assert room.phases == []
 
 
+@pytest.mark.fault("process", "pause", shows="landing")
+@pytest.mark.fault("process", "kill", shows="landing")
 def test_a_paused_node_is_not_paused_again_but_can_be_killed(room: Room) -> None:
     time.sleep(0.6)
     paused = room.apply({"pause": "n1"}, "n1")

@@ -39,6 +39,7 @@ def lines(room: Room, receiver: str, sender: str) -> list[int]:
     return [int(number) for number in ask(room.cluster, receiver, "/lines").get(sender, [])]
 
 
+@pytest.mark.fault("proxy", "partition", shows="landing")
 def test_an_isolated_node_is_heard_by_nobody_and_hears_nobody(room: Room) -> None:
     assert eventually(lambda: all_flow(room))
     time.sleep(0.5)
@@ -80,6 +81,7 @@ def test_or_it_is_lost_with_its_connection(room: Room) -> None:
     assert links["n2->n3.connections"] == 1
 
 
+@pytest.mark.fault("proxy", "partition", shows="landing")
 @pytest.mark.parametrize(("direction", "cut"), [("out", "n1->"), ("in", "->n1")])
 def test_a_one_way_cut_holds_that_way_only_on_both_connections(room: Room, direction: str, cut: str) -> None:
     # n1's answers on the connections that n2 and n3 have opened belong to the way out of n1 as well.
@@ -164,6 +166,7 @@ def landed_within(room: Room, fault: str, seconds: float = 3.0) -> Landing:
     return room.nemesis.landing(fault)
 
 
+@pytest.mark.fault("proxy", "delay", shows="landing")
 @pytest.mark.parametrize("distribution", ["uniform", "normal", "pareto"])
 def test_a_delay_keeps_bytes_back_in_order(room: Room, distribution: str) -> None:
     assert eventually(lambda: all_flow(room))
@@ -178,7 +181,13 @@ def test_a_delay_keeps_bytes_back_in_order(room: Room, distribution: str) -> Non
     assert numbers == sorted(numbers)
 
 
-@pytest.mark.parametrize("kind", ["throttle", "bandwidth"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("throttle", marks=pytest.mark.fault("proxy", "throttle", shows="landing")),
+        pytest.param("bandwidth", marks=pytest.mark.fault("proxy", "bandwidth", shows="landing")),
+    ],
+)
 def test_a_limit_lets_so_many_bytes_pass(room: Room, kind: str) -> None:
     assert eventually(lambda: all_flow(room))
     time.sleep(0.5)
@@ -198,6 +207,7 @@ def test_a_limit_lets_so_many_bytes_pass(room: Room, kind: str) -> None:
     room.nemesis.heal()
 
 
+@pytest.mark.fault("proxy", "reset", shows="landing")
 def test_a_reset_ends_connections_and_nodes_come_back(room: Room) -> None:
     assert eventually(lambda: all_flow(room))
     before = room.nemesis._planes["proxy"].measure()["n1->n2.connections"]
@@ -209,6 +219,7 @@ def test_a_reset_ends_connections_and_nodes_come_back(room: Room) -> None:
     assert eventually(lambda: all_flow(room))
 
 
+@pytest.mark.fault("proxy", "half-open", shows="landing")
 def test_a_half_open_connection_is_sent_to_in_vain(room: Room) -> None:
     assert eventually(lambda: all_flow(room))
     fault = room.apply({"fault": {"plane": "proxy", "kind": "half-open", "links": ["n1->n2"]}})
@@ -219,6 +230,7 @@ def test_a_half_open_connection_is_sent_to_in_vain(room: Room) -> None:
     assert eventually(lambda: all_flow(room))
 
 
+@pytest.mark.fault("proxy", "corrupt", shows="landing")
 def test_corrupted_bytes_arrive(room: Room) -> None:
     assert eventually(lambda: all_flow(room))
     fault = room.apply(
@@ -230,6 +242,7 @@ def test_corrupted_bytes_arrive(room: Room) -> None:
     assert ask(room.cluster, "n3")["bad_lines"] == 0
 
 
+@pytest.mark.fault("proxy", "truncate", shows="landing")
 def test_a_truncated_stream_ends_in_the_middle(room: Room) -> None:
     assert eventually(lambda: all_flow(room))
     fault = room.apply({"fault": {"plane": "proxy", "kind": "truncate", "links": ["n1->n2"], "after": "5B"}})
@@ -253,6 +266,7 @@ def test_a_late_close(room: Room) -> None:
     assert room.nemesis.landing(fault).signals[0].moved
 
 
+@pytest.mark.fault("proxy", "partition", shows="not landing")
 def test_a_partition_of_links_that_nothing_flows_through_has_not_landed(room: Room) -> None:
     # n1 is stopped: nothing is sent to be held, and what does not arrive proves nothing.
     room.apply({"pause": "n1"}, "n1")
@@ -278,6 +292,7 @@ def test_a_cut_in_the_wrong_direction_shows_itself(room: Room) -> None:
     assert counts(room)["n1->n2"] > before
 
 
+@pytest.mark.fault("proxy", "partition", shows="landing")
 def test_peers_that_share_one_address_are_told_apart(open_room: Callable[..., Room]) -> None:
     room = open_room(3, links={"port": "peer", "callers": "shared"})
     assert eventually(lambda: all_flow(room))

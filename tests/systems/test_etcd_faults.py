@@ -71,7 +71,14 @@ def wait(room: Room, **condition: object) -> Seen:
     return seen
 
 
-@pytest.mark.parametrize("verb", ["isolate", "pause", "kill"])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        pytest.param("isolate", marks=pytest.mark.fault("proxy", "partition", shows="landing")),
+        pytest.param("pause", marks=pytest.mark.fault("process", "pause", shows="landing")),
+        pytest.param("kill", marks=pytest.mark.fault("process", "kill", shows="landing")),
+    ],
+)
 def test_without_its_leader_etcd_elects_another(room: Room, verb: str) -> None:
     old = wait(room, every_node=["has_leader"], leader="known").roles["leader"]
     other = next(node for node in room.cluster.spec.nodes if node != old)
@@ -92,6 +99,7 @@ def test_without_its_leader_etcd_elects_another(room: Room, verb: str) -> None:
     assert room.observer.read(other, "leader_changes").value > changes
 
 
+@pytest.mark.fault("proxy", "partition", shows="landing")
 @pytest.mark.parametrize(
     "written",
     [
