@@ -1,6 +1,7 @@
 """Faults and their landing evidence on disk: the readings count, not what the file claims."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,9 +53,11 @@ def test_landing_evidence_reads_back_and_is_judged_again(tmp_path: Path) -> None
     path = tmp_path / "landing.json"
     landed = Landing("f1", "process", "pause", ("n1",), (MOVED, STOPPED), "a note")
     missed = Landing("f2", "process", "pause", ("n1",), (MOVED, STILL))
-    write_landing(path, [landed, missed])
-    assert [entry["landed"] for entry in json.loads(path.read_text())] == [True, False]
-    assert read_landing(path) == (landed, missed)
+    # One signal a side moved, but not the one without which it does not count.
+    half = Landing("f3", "netns", "drop", ("n1->n2", "n2->n1"), (MOVED, STOPPED, replace(STILL, needed=True)))
+    write_landing(path, [landed, missed, half])
+    assert [entry["landed"] for entry in json.loads(path.read_text())] == [True, False, False]
+    assert read_landing(path) == (landed, missed, half)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from refute.nemesis.nemesis import Nemesis
 from refute.plan.step_notation import read_fault
 from refute.system.cluster import Cluster
 from refute.system.observer import Observer
-from refute.system.process_table import processes_with_mark
+from tests.nemesis.left import nothing_left
 from tests.nemesis.peers import eventually, peer_spec
 
 
@@ -72,8 +72,8 @@ def open_room(tmp_path: Path) -> Iterator[Callable[..., Room]]:
 
         made_rooms: list[tuple[str, Path]] = []
         yield make
-    for run, _ in made_rooms:
-        assert eventually(lambda run=run: not processes_with_mark(MARK, run)), "processes of the run are left"  # type: ignore[misc]
+    for run, root in made_rooms:
+        assert nothing_left(root, run)
     assert not list((tmp_path / "state" / "ledgers").glob("*.json")), "a ledger was not closed"
 
 

@@ -23,6 +23,7 @@ SUFFERED = Signal("victim", "bytes delivered", "n2", "stops", 900, 0)
 STILL = Signal("victim", "bytes delivered", "n2", "stops", 900, 450)
 LANDED = Landing("f1", "proxy", "partition", ("n1",), (MOVED, SUFFERED))
 MISSED = Landing("f1", "proxy", "partition", ("n1",), (MOVED, STILL))
+HALF = replace(LANDED, signals=(MOVED, SUFFERED, replace(MOVED, name="n2->n1", during=0, needed=True)))
 HOLDS = CheckEvidence("linearizable", True, planted_tried=40, planted_noticed=40)
 BROKEN = CheckEvidence("linearizable", False, anomalies=("stale read",))
 CANNOT_TELL = CheckEvidence("linearizable", "unknown", reason="time limit of 60 s")
@@ -63,6 +64,7 @@ CASES: list[tuple[str, Demand, tuple[AttemptEvidence, ...], Verdict, str]] = [
         "sequence-not-followed",
     ),
     ("not landed", SMOKE, (replace(RUN, landings=(MISSED,)), CONTROL), Verdict.INCONCLUSIVE_FAULT, "not-landed"),
+    ("one link of two not cut", SMOKE, (replace(RUN, landings=(HALF,)), CONTROL), Verdict.INCONCLUSIVE_FAULT, "not-landed"),
     ("not applied", SMOKE, (replace(RUN, landings=()), CONTROL), Verdict.INCONCLUSIVE_FAULT, "not-applied"),
     (
         "one of two landed",

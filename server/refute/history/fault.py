@@ -49,7 +49,8 @@ class Signal:
     `side` is where it was read: at the mechanism that injects, or at a node that suffers. `rule`
     says which change counts: `increases` (a counter of dropped bytes), `stops` (`before` and
     `during` are rates or deltas: work that was there before and is not there any more), `becomes`
-    (`during` equals `expected`), `changes` (any difference).
+    (`during` equals `expected`), `changes` (any difference). A fault whose signal is `needed` has not
+    landed where this one did not move, whatever the others did.
     """
 
     side: Literal["injector", "victim"]
@@ -60,6 +61,7 @@ class Signal:
     during: Reading
     after: Reading = None
     expected: Reading = None
+    needed: bool = field(default=False, kw_only=True)
 
     @property
     def moved(self) -> bool:
@@ -96,6 +98,11 @@ class Landing:
 
     @property
     def landed(self) -> bool:
-        """True where a signal at the injector and one at a victim both moved."""
+        """True where a signal at the injector and one at a victim moved, and every one that is needed."""
         sides = {signal.side for signal in self.signals if signal.moved}
-        return sides == {"injector", "victim"}
+        return sides == {"injector", "victim"} and not self.missing
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The needed signals that did not move, by name."""
+        return tuple(signal.name for signal in self.signals if signal.needed and not signal.moved)

@@ -180,6 +180,7 @@ def _landing(entry: dict[str, Any], where: str) -> Landing:
             during=_field(read, "during", _READING, where),
             after=_field(read, "after", _READING, where),
             expected=_field(read, "expected", _READING, where),
+            needed=_field(read, "needed", bool, where) if "needed" in read else False,
         )
         if read.get("moved", signal.moved) is not signal.moved:
             raise HistoryError(

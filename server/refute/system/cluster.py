@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,6 +22,7 @@ from refute.system.errors import ClusterError, ClusterInputError
 from refute.system.node import Exit, NodeProcess
 from refute.system.placement import NodePlacement, Placement
 from refute.system.ports import PortLease, require_free
+from refute.system.process_table import listening_ports
 from refute.system.templates import render, render_words
 
 _NOWHERE_ELSE = NodePlacement()
@@ -84,6 +86,12 @@ class Cluster:
                 self.ports[node] = {name: self._lease.take() for name in self.spec.ports}
         return self.ports
 
+    def lease_port(self) -> int:
+        """Another free loopback port that stays ours as those of the nodes do; the caller binds it."""
+        port = self._lease.take()
+        self._lease.release(port)
+        return port
+
     def place(self, placement: Placement) -> None:
         """Use what the fault planes have prepared; before `start`."""
         self.placement = self.placement.with_(placement)
@@ -113,7 +121,7 @@ class Cluster:
         version = version or (before.version if before else None)
         for name, port in self.allocate()[node].items():
             self._lease.release(port)
-            require_free(port, node=node, name=name, host=self._placed(node).host)
+            self._require_free(port, node=node, name=name)
         data = self._data(node)
         try:
             data.mkdir(parents=True, exist_ok=True)
@@ -136,6 +144,10 @@ class Cluster:
         for told in self.on_started:
             told(process)
         return process
+
+    def listening(self, node: str) -> set[int]:
+        """The TCP ports on which somebody listens, where the node has its own."""
+        return listening_ports(self._placed(node).namespace)
 
     def kill(self, node: str) -> Exit:
         """SIGKILL; returns when the exit is complete."""
@@ -221,7 +233,9 @@ class Cluster:
             if other != node:
                 values[f"link.{other}"] = self.link_address(node, other)
         for port in self.spec.ports:
-            values[f"addresses.{port}"] = ",".join(self.address(each, port) for each in self.spec.nodes)
+            values[f"addresses.{port}"] = ",".join(
+                self.listen_address(each, port) for each in self.spec.nodes
+            )
         values["peers"] = self._peers(node)
         for name, value in self._given.items():
             values[f"variables.{name}"] = render(value, values, where=f"variables.{name}")
@@ -239,7 +253,18 @@ class Cluster:
             raise ClusterInputError(f"there is no command {name!r}; there are: {known}")
         where = node or self.spec.nodes[0]
         argv = [*render_words(self.spec.commands[name], self.variables(where), where=name), *arguments]
-        return run_words(argv, self.working_directory(where), self.environment(where), timeout_s)
+        return self.run_words(argv, where, timeout_s)
+
+    def run_words(self, argv: Sequence[str], node: str, timeout_s: float) -> CommandResult:
+        """Run words where they reach the nodes, with directory and environment of one of these.
+
+        Raises ClusterInputError where the command does not exist.
+        """
+        prefix = self.placement.command_prefix
+        if prefix and shutil.which(argv[0], path=self.environment(node).get("PATH")) is None:
+            raise ClusterInputError(f"the command {argv[0]!r} does not exist")
+        result = run_words([*prefix, *argv], self.working_directory(node), self.environment(node), timeout_s)
+        return replace(result, argv=tuple(argv))
 
     def setup(self) -> list[CommandResult]:
         """Run the set-up commands in order. Raises ClusterError with what the first that fails said."""
@@ -321,6 +346,12 @@ class Cluster:
 
     def _placed(self, node: str) -> NodePlacement:
         return self.placement.nodes.get(node, _NOWHERE_ELSE)
+
+    def _require_free(self, port: int, *, node: str, name: str) -> None:
+        if self._placed(node).namespace is None:
+            require_free(port, node=node, name=name, host=self._placed(node).host)
+        elif port in self.listening(node):
+            raise ClusterError(f"port {port} ({name}) is in use in its network namespace", where=node)
 
     def _require_known(self, node: str) -> None:
         if node not in self.spec.nodes:

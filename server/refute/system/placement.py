@@ -25,13 +25,15 @@ class LinkAddresses:
 class NodePlacement:
     """What one node is started with: `host` it listens on, words before its command, environment, data
     directory. `outside` maps a port name to the address at which this process reaches it, where that
-    differs from host and port."""
+    differs from host and port. `namespace` is a process that lives in the node's network namespace for as
+    long as the run does, where that is not ours."""
 
     host: str = "127.0.0.1"
     prefix: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     data: Path | None = None
     outside: Mapping[str, str] = field(default_factory=dict)
+    namespace: int | None = None
 
     def with_(self, other: NodePlacement) -> NodePlacement:
         """Both together; what `other` sets wins, its words come first (outermost)."""
@@ -41,15 +43,21 @@ class NodePlacement:
             env={**self.env, **other.env},
             data=other.data or self.data,
             outside={**self.outside, **other.outside},
+            namespace=other.namespace or self.namespace,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The contributions of all planes: addresses of links, and what each node is started with."""
+    """The contributions of all planes: addresses of links, and what each node is started with.
+
+    `command_prefix` are words before the system's own commands, where these have to run elsewhere to reach
+    the nodes.
+    """
 
     links: LinkAddresses = LinkAddresses()
     nodes: Mapping[str, NodePlacement] = field(default_factory=dict)
+    command_prefix: tuple[str, ...] = ()
 
     def with_(self, other: Placement) -> Placement:
         """Both together; of two planes that route the same link, `other` wins."""
@@ -62,4 +70,5 @@ class Placement:
                 {**self.links.clients, **other.links.clients},
             ),
             {name: self.nodes.get(name, none).with_(other.nodes.get(name, none)) for name in names},
+            (*other.command_prefix, *self.command_prefix),
         )

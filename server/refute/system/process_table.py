@@ -85,18 +85,21 @@ def processes_with_mark(name: str, value: str) -> list[ProcessId]:
     return found
 
 
-def listening_pids(port: int, among: Iterable[int] | None = None) -> list[int]:
-    """The processes that listen on a TCP port, as far as we may see them."""
+def listening_pids(port: int, among: Iterable[int] | None = None, namespace: int | None = None) -> list[int]:
+    """The processes that listen on a TCP port, as far as we may see them.
+
+    `namespace` is a process whose network namespace is looked at; by default our own is.
+    """
     if not LINUX:
         return _psutil_owners(lambda c: c.status == "LISTEN" and c.laddr and c.laddr.port == port, among)
-    inodes = {inode for its_port, inode in _listening() if its_port == port}
+    inodes = {inode for its_port, inode in _listening(namespace) if its_port == port}
     return [pid for pid in (_pids() if among is None else among) if inodes & _socket_inodes(pid)]
 
 
-def listening_ports() -> set[int]:
-    """All TCP ports of this machine on which somebody listens."""
+def listening_ports(namespace: int | None = None) -> set[int]:
+    """All TCP ports on which somebody listens, on this machine or in the namespace of a process."""
     if LINUX:
-        return {port for port, _ in _listening()}
+        return {port for port, _ in _listening(namespace)}
     return _psutil_listening_ports()
 
 
@@ -181,11 +184,14 @@ def _environment(pid: int) -> list[bytes]:
         return []
 
 
-def _listening() -> list[tuple[int, str]]:
-    with suppress(OSError):
-        return listening_sockets()
+def _listening(namespace: int | None = None) -> list[tuple[int, str]]:
+    if namespace is None:
+        with suppress(OSError):
+            return listening_sockets()
     return [
-        (int(fields[1].rpartition(":")[2], 16), fields[9]) for fields in _tcp_table() if fields[3] == _LISTEN
+        (int(fields[1].rpartition(":")[2], 16), fields[9])
+        for fields in _tcp_table(namespace)
+        if fields[3] == _LISTEN
     ]
 
 
@@ -199,10 +205,10 @@ def _connection_inode(local: Address, remote: Address) -> str | None:
     return None
 
 
-def _tcp_table() -> Iterator[list[str]]:
+def _tcp_table(namespace: int | None = None) -> Iterator[list[str]]:
     for name in ("tcp", "tcp6"):
         with suppress(OSError):
-            for line in (PROC / "net" / name).read_text().splitlines()[1:]:
+            for line in (PROC / str(namespace or "self") / "net" / name).read_text().splitlines()[1:]:
                 yield line.split()
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from refute.plan.system_spec import Comparison, HttpSource, State
-from refute.system.cluster import Cluster, run_words
+from refute.system.cluster import Cluster
 from refute.system.errors import ClusterError, ClusterInputError
 from refute.system.http_probe import HttpProbe
 from refute.system.templates import render, render_words
@@ -222,12 +222,7 @@ class _CommandState:
     def read(self) -> Observation:
         asked = time.monotonic_ns()
         try:
-            result = run_words(
-                self._argv,
-                self._cluster.working_directory(self._node),
-                self._cluster.environment(self._node),
-                _COMMAND_TIMEOUT_S,
-            )
+            result = self._cluster.run_words(self._argv, self._node, _COMMAND_TIMEOUT_S)
             if result.exit_code is None:
                 raise TimeoutError(f"no answer from {self._argv[0]!r} in {_COMMAND_TIMEOUT_S:g} s")
             if self._state.value is None:

@@ -21,7 +21,7 @@ from refute.nemesis.undo import Undo
 from refute.system.errors import ClusterError
 from refute.system.node import NodeProcess
 from refute.system.placement import NodePlacement, Placement
-from refute.system.process_table import cpu_ns, listening_pids, listening_ports, state
+from refute.system.process_table import cpu_ns, listening_pids, state
 
 _STOPPED_WITHIN_S = 1.0
 
@@ -102,8 +102,8 @@ class ProcessPlane:
     def measure(self) -> Snapshot:
         """Of each node: state letter, how it ended, starts, CPU time of who serves its ports, open ports."""
         values: dict[str, Reading] = {}
-        listening = listening_ports()
         for name, node in list(self._cluster.nodes.items()):
+            listening = self._cluster.listening(name)
             values[f"{name}.pid"] = node.pid
             values[f"{name}.exit"] = str(node.exit) if node.exit else "running"
             values[f"{name}.state"] = state(node.pid) if node.running else "gone"
@@ -213,15 +213,15 @@ class ProcessPlane:
         pid, found = self._serving.get(node.node, (0, []))
         if pid != node.pid or not found:
             ports = self._cluster.ports[node.node].values()
-            found = _listeners_of(ports, [member.pid for member in node.members()]) or _listeners_of(
-                ports, None
-            )
+            placed = self._cluster.placement.nodes.get(node.node, NodePlacement()).namespace
+            members = [member.pid for member in node.members()]
+            found = _listeners_of(ports, members, placed) or _listeners_of(ports, None, placed)
             self._serving[node.node] = (node.pid, found)
         return found or [node.pid]
 
 
-def _listeners_of(ports: Iterable[int], among: list[int] | None) -> list[int]:
-    return sorted({owner for port in ports for owner in listening_pids(port, among)})
+def _listeners_of(ports: Iterable[int], among: list[int] | None, namespace: int | None) -> list[int]:
+    return sorted({owner for port in ports for owner in listening_pids(port, among, namespace)})
 
 
 def _pause_signals(node: str, readings: Readings) -> list[Signal]:
