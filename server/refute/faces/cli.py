@@ -12,7 +12,7 @@ from typing import Any
 
 from refute import __version__
 from refute.errors import RefuteError
-from refute.faces import run_commands
+from refute.faces import agent_commands, run_commands
 from refute.faces.shell import pairs, show
 
 
@@ -80,6 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
     call = _command(commands, "tool", "call any tool of the server by its name, with a JSON request", _tool)
     call.add_argument("name")
     call.add_argument("request", nargs="?", default="{}", help="the fields of its request, as JSON")
+    _add_agent_commands(commands)
     mcp = commands.add_parser("mcp", help="serve the tools to an agent")
     mcp.add_argument("--transport", choices=("stdio", "http"), default="stdio")
     mcp.add_argument("--port", type=int, default=8765)
@@ -171,6 +172,38 @@ def _add_machine_commands(commands: Any) -> None:
     faults.add_argument("--plane")
     faults.add_argument("--no-probe", action="store_true")
     _command(commands, "heal", "undo every fault that is still on", _heal)
+
+
+def _add_agent_commands(commands: Any) -> None:
+    install = _command(commands, "install", "make refute known to a coding agent", agent_commands.install)
+    install.add_argument("--agent", required=True, metavar="NAME", help="claude, cursor, vscode, gemini, ...")
+    install.add_argument("--project", type=Path, default=Path(), help="its directory (default: this one)")
+    install.add_argument("--dry-run", action="store_true", help="only say what would be written")
+    install.add_argument("--force", action="store_true", help="replace what stands there")
+    agent = commands.add_parser(
+        "agent", help="let a model design or execute a plan, through the Anthropic API"
+    )
+    within = agent.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    design = _command(within, "design", "a plan for a repository, or for a change", agent_commands.design)
+    design.add_argument("repository", type=Path)
+    design.add_argument("--slug", required=True, help="the plan is docs/testing-plans/SLUG.md")
+    design.add_argument("--change", default="", metavar="A..B")
+    design.add_argument("--request", default="", help="what to plan for (a chat prompt's name, or words)")
+    execute = _command(within, "execute", "run a plan and follow up what it finds", agent_commands.execute)
+    execute.add_argument("plan", type=Path)
+    execute.add_argument("--budget", choices=("smoke", "hardening", "release"), default="smoke")
+    execute.add_argument("--request", default="", help="what to look for, in words")
+    for parser in (design, execute):
+        parser.add_argument(
+            "--model", default="", help="which model (default: REFUTE_MODEL, or refute's choice)"
+        )
+        parser.add_argument(
+            "--max-replies", type=int, default=80, metavar="N", help="of the model (default 80)"
+        )
+        parser.add_argument(
+            "--yes", action="store_true", help="agree beforehand to all it does to a live system"
+        )
+        parser.add_argument("--transcript", type=Path, metavar="FILE", help="append every reply, a line each")
 
 
 def _repository(given: argparse.Namespace) -> int:

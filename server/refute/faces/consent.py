@@ -55,7 +55,7 @@ class Consents:
         Raises NoConsentError where the answer was no, InputError for a token that is not good.
         """
         content = json.dumps([row.name, arguments], sort_keys=True, default=str)
-        if not row.destroys or not _needs(row, arguments):
+        if not needs_consent(row, arguments):
             return None
         if token is not None:
             if self._tokens.pop(token, None) != content:
@@ -80,7 +80,10 @@ def does(row: Tool, arguments: dict[str, Any]) -> str:
     return f"{row.name.replace('_', ' ')} ({row.title.lower()}): {shown[:600]}"
 
 
-def _needs(row: Tool, arguments: dict[str, Any]) -> bool:
+def needs_consent(row: Tool, arguments: dict[str, Any]) -> bool:
+    """Whether this call may do harm to a live system, so that a person has to agree to it first."""
+    if not row.destroys:
+        return False
     if row.name not in _WITHOUT:
         return True
     name, values = _WITHOUT[row.name]

@@ -7,12 +7,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from refute import resources
-from refute.faces.shell import pairs, show
+from refute.faces.shell import exit_code, pairs, show
 from refute.tools.problems import ToolError
 
 
@@ -35,7 +34,7 @@ def run(given: argparse.Namespace) -> int:
     variables = dict(pairs(given.var))
     session = _running(given.plan, given, given.budget, variables, given.parallel)
     _show_session(given, session)
-    return _exit_code([entry.verdict for entry in session.index.scenarios.values()])
+    return exit_code([entry.verdict for entry in session.index.scenarios.values()])
 
 
 def _running(
@@ -83,12 +82,6 @@ def _show_session(given: argparse.Namespace, session: Any) -> None:
         print(f"{scenario.id:4} {scenario.verdict + rate:44} {scenario.name}")
         print(f"     {scenario.why}")
     print(f"\nsession {state.state}: {state.session}\nreport: {state.report}")
-
-
-def _exit_code(verdicts: Sequence[str]) -> int:
-    if any(verdict.startswith("FAIL") for verdict in verdicts):
-        return 1
-    return 0 if verdicts and all(verdict.startswith("PASS") for verdict in verdicts) else 2
 
 
 def verify_session(given: argparse.Namespace) -> int:

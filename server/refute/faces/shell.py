@@ -14,6 +14,13 @@ def show(given: argparse.Namespace, answer: Any) -> None:
     print(answer.model_dump_json(indent=2) if given.json else answer.text())
 
 
+def exit_code(verdicts: Sequence[str]) -> int:
+    """Of a run: 0 where every verdict is a PASS, 1 where something failed, 2 otherwise, also for none."""
+    if any(verdict.startswith("FAIL") for verdict in verdicts):
+        return 1
+    return 0 if verdicts and all(verdict.startswith("PASS") for verdict in verdicts) else 2
+
+
 def pairs(written: Sequence[str]) -> list[tuple[str, str]]:
     """Each NAME=VALUE as a pair. Raises ToolError for anything else."""
     found = []
