@@ -40,7 +40,7 @@ def test_the_tools_are_those_of_the_registry_with_honest_hints(mode: str) -> Non
     for tool in TOOLS:
         annotations = listed[tool.name].annotations
         assert annotations is not None
-        assert annotations.read_only_hint is not tool.changes
+        assert annotations.read_only_hint is not (tool.changes or bool(tool.writes))
         assert annotations.destructive_hint is tool.destroys
 
 
@@ -104,19 +104,28 @@ def test_a_run_is_confirmed_started_and_reported(tmp_path: Path) -> None:
     assert outside.is_error
 
 
-def test_the_read_toolset_changes_nothing() -> None:
+def test_the_read_toolset_changes_nothing_and_writes_no_file(tmp_path: Path) -> None:
     server = StdioServerParameters(
         command=sys.executable, args=["-m", "refute.faces.cli", "mcp", "--toolsets", "read"]
     )
+    path, picture = tmp_path / "history.jsonl", tmp_path / "picture.html"
+    with HistoryWriter(path) as writer:
+        writer.complete(writer.invoke(1, "write", key="k", input=1), Outcome.OK)
 
     async def main() -> Any:
         async with Client(stdio_client(server)) as client:
-            return (await client.list_tools()).tools
+            listed = (await client.list_tools()).tools
+            asked = {"history": str(path), "plot": str(picture)}
+            return listed, await client.call_tool("check_history", asked)
 
-    listed = {tool.name for tool in anyio.run(main)}
-    assert listed == {tool.name for tool in TOOLS if tool.toolset == "read"}
-    assert not listed & {tool.name for tool in TOOLS if tool.changes}
-    assert json.dumps(sorted(listed))
+    listed, answer = anyio.run(main)
+    names = {tool.name for tool in listed}
+    assert names == {tool.name for tool in TOOLS if tool.toolset == "read"}
+    assert not names & {tool.name for tool in TOOLS if tool.changes}
+    assert all(tool.annotations.read_only_hint for tool in listed)
+    assert answer.is_error
+    assert "changes nothing" in answer.content[0].text
+    assert not picture.exists()
 
 
 def test_an_argument_that_is_not_known_is_an_error_not_a_default(tmp_path: Path) -> None:

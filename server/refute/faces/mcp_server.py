@@ -44,7 +44,8 @@ def build(toolsets: str = "read,run,fault") -> MCPServer:
     if unknown := chosen - {"read", "run", "fault"}:
         raise InputError(f"there is no toolset {sorted(unknown)[0]!r}", hint="there are: read, run, fault")
     calls, consents = _Calls(), Consents()
-    tools = [_mcp_tool(row, calls, consents) for row in TOOLS if row.toolset in chosen]
+    may_write = "run" in chosen  # a server of the read tools alone changes nothing, not even a file
+    tools = [_mcp_tool(row, calls, consents, may_write) for row in TOOLS if row.toolset in chosen]
     server = MCPServer(
         "refute", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING", tools=tools
     )
@@ -120,6 +121,7 @@ class _RegistryTool(McpTool):
     _request: type[BaseModel] = PrivateAttr()
     _calls: _Calls = PrivateAttr()
     _consents: Consents = PrivateAttr()
+    _refused: tuple[str, ...] = PrivateAttr(default=())
 
     async def run(
         self,
@@ -131,6 +133,9 @@ class _RegistryTool(McpTool):
         given = dict(arguments)
         token = given.pop("confirm", None) if self._row.destroys else None
         try:
+            for name in self._refused:
+                if given.get(name) is not None:
+                    raise InputError(f"{name} would write a file, and this server changes nothing")
             request = self._request.model_validate(given)
             consent = await self._consents.obtain(self._row, given, token, context)
             if isinstance(consent, InputRequiredResult):
@@ -166,11 +171,14 @@ def _not_yet(what: str, token: str) -> CallToolResult:
     return CallToolResult(content=content, structured_content=data, is_error=True)
 
 
-def _mcp_tool(row: Tool, calls: _Calls, consents: Consents) -> McpTool:
+def _mcp_tool(row: Tool, calls: _Calls, consents: Consents, may_write: bool) -> McpTool:
     function = row.load()
     request = row.request_type()
     schema = request.model_json_schema()
     schema.pop("description", None)
+    refused = () if may_write else row.writes
+    for name in refused:
+        del schema["properties"][name]
     if row.destroys:
         schema.setdefault("properties", {})["confirm"] = {
             "type": "string",
@@ -187,13 +195,14 @@ def _mcp_tool(row: Tool, calls: _Calls, consents: Consents) -> McpTool:
         is_async=False,
         annotations=ToolAnnotations(
             title=row.title,
-            read_only_hint=not row.changes,
+            read_only_hint=not row.changes and row.writes == refused,
             destructive_hint=row.destroys,
             idempotent_hint=row.repeatable,
             open_world_hint=False,
         ),
     )
     made._row, made._request, made._calls, made._consents = row, request, calls, consents
+    made._refused = refused
     return made
 
 

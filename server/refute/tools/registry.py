@@ -18,7 +18,8 @@ class Tool:
 
     `changes` says that it changes something outside refute's own notes; `destroys` that it may do harm to
     the system under test, so that a client should ask its user first; `repeatable` that calling it twice
-    is the same as calling it once.
+    is the same as calling it once. `writes` are fields of the request that make it write a file, although it
+    changes nothing without them.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Tool:
     changes: bool = False
     destroys: bool = False
     repeatable: bool = True
+    writes: tuple[str, ...] = ()
 
     def load(self) -> Callable[[Any], Any]:
         """The function itself."""
@@ -72,7 +74,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool("get_run", "How far a run is", "runs:get_run", "read"),
     Tool("cancel_run", "Stop a run", "runs:cancel_run", "run", changes=True),
-    Tool("check_history", "One history, one answer", "histories:check_history", "read"),
+    Tool("check_history", "One history, one answer", "histories:check_history", "read", writes=("plot",)),
     Tool("write_report", "Verify a session and write its report", "runs:write_report", "run", changes=True),
     Tool("read_artifact", "Read a file of a session", "artifacts:read_artifact", "read"),
 )
