@@ -21,8 +21,8 @@ APPLIED = FaultEvent(
     {"pid": 9},
 )
 HEALED = FaultEvent("f1", FaultPhase.HEALED, 99, "process", "pause", ("n1",), 4)
-MOVED = Signal("injector", "state", "/proc/9/stat", "becomes", "S", "T", "S", expected="T")
-STOPPED = Signal("victim", "cpu", "n1", "stops", 12, 0, 11)
+MOVED = Signal("injector", "state", "/proc/9/stat", "becomes", "S", "T", "S", expected="T", target="n1")
+STOPPED = Signal("victim", "cpu", "n1", "stops", 12, 0, 11, target="n1")
 STILL = Signal("victim", "cpu", "n1", "stops", 12, 12, 11)
 
 
@@ -51,7 +51,8 @@ def test_a_cut_off_last_fault_is_left_out_and_a_bad_one_is_named(tmp_path: Path)
 
 def test_landing_evidence_reads_back_and_is_judged_again(tmp_path: Path) -> None:
     path = tmp_path / "landing.json"
-    landed = Landing("f1", "process", "pause", ("n1",), (MOVED, STOPPED), "a note")
+    traffic = Signal("traffic", "sent", "n1", "stops", 3, 0, target="n1")
+    landed = Landing("f1", "process", "pause", ("n1",), (MOVED, STOPPED, traffic), "a note")
     missed = Landing("f2", "process", "pause", ("n1",), (MOVED, STILL))
     # One signal a side moved, but not the one without which it does not count.
     half = Landing("f3", "netns", "drop", ("n1->n2", "n2->n1"), (MOVED, STOPPED, replace(STILL, needed=True)))

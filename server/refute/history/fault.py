@@ -42,25 +42,32 @@ class FaultEvent:
 Reading = int | float | str | bool | None
 
 
+Side = Literal["injector", "victim", "traffic"]
+Rule = Literal["increases", "stops", "becomes", "changes", "reaches"]
+
+
 @dataclass(frozen=True, slots=True)
 class Signal:
     """One signal as it was read before, during and after a fault.
 
-    `side` is where it was read: at the mechanism that injects, or at a node that suffers. `rule`
-    says which change counts: `increases` (a counter of dropped bytes), `stops` (`before` and
-    `during` are rates or deltas: work that was there before and is not there any more), `becomes`
-    (`during` equals `expected`), `changes` (any difference). A fault whose signal is `needed` has not
-    landed where this one did not move, whatever the others did.
+    `side` is where it was read: at the mechanism that injects, or at a node that suffers; `traffic` is what
+    there was for a fault to hit, and proves nothing. `target` is the node or directed link that it speaks
+    of, empty where it speaks of the whole system. `rule` says which change counts: `increases` (a counter
+    of dropped bytes), `stops` (`before` and `during` are rates or deltas: work that was there before and is
+    not there any more), `becomes` (`during` equals `expected`), `changes` (any difference), `reaches`
+    (`during` is at least `expected`, `before` was not). A fault whose signal is `needed` has not landed where
+    this one did not move, whatever the others did.
     """
 
-    side: Literal["injector", "victim"]
+    side: Side
     name: str
     source: str
-    rule: Literal["increases", "stops", "becomes", "changes"]
+    rule: Rule
     before: Reading
     during: Reading
     after: Reading = None
     expected: Reading = None
+    target: str = ""
     needed: bool = field(default=False, kw_only=True)
 
     @property
@@ -70,7 +77,7 @@ class Signal:
         A reading that could not be taken is no evidence, so None never counts as a change.
         """
         before, during = self.before, self.during
-        if during is None:
+        if during is None or self.side == "traffic":
             return False
         if self.rule == "becomes":
             return self.expected is not None and during == self.expected and before != during
@@ -82,12 +89,28 @@ class Signal:
             return False
         if self.rule == "increases":
             return during > before
+        if self.rule == "reaches":
+            return isinstance(self.expected, int | float) and before < self.expected <= during
         return before > 0 and during == 0
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether it shows that the fault is not on: work goes on that should have stopped, a state is not
+        what it should have become."""
+        if self.during is None or self.before is None or self.moved or self.side == "traffic":
+            return False
+        if self.rule == "becomes":
+            return self.during != self.expected
+        return self.rule == "stops" and not isinstance(self.during, str) and self.during != 0
 
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """The evidence for one injection; `landed` is computed from the signals, never stored as a claim."""
+    """The evidence for one injection; `landed` is computed from the signals, never stored as a claim.
+
+    Where signals name their target, each target is judged by its own: one cut link that is proven says
+    nothing of the next. A target that had nothing to lose is idle: it is named, and counts neither way.
+    """
 
     fault: str
     plane: str
@@ -98,11 +121,72 @@ class Landing:
 
     @property
     def landed(self) -> bool:
-        """True where a signal at the injector and one at a victim moved, and every one that is needed."""
-        sides = {signal.side for signal in self.signals if signal.moved}
-        return sides == {"injector", "victim"} and not self.missing
+        """True where a signal at the injector and one at a victim both moved, at every target that was not
+        idle, and at one at least; where links were hit both ways, both ways of one of them."""
+        return not self.missing
+
+    @property
+    def proven(self) -> tuple[str, ...]:
+        """The targets that show the fault from both sides."""
+        return tuple(target for target in self._judged if not self._lacks(target))
+
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """The targets at which there was nothing to hit: no traffic before, or none was sent meanwhile."""
+        return tuple(target for target in self._judged if self._was_idle(target))
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The needed signals that did not move, by name."""
-        return tuple(signal.name for signal in self.signals if signal.needed and not signal.moved)
+        """What keeps the fault from being proven, a sentence each; empty where it has landed.
+
+        >>> Landing("f1", "proxy", "partition", ("a->b",), ()).missing
+        ('no signal moved at the injector and victim',)
+        """
+        needed = [f"{s.name} did not move" for s in self.signals if s.needed and not s.moved]
+        if not any(signal.target for signal in self.signals):
+            sides = {signal.side for signal in self.signals if signal.moved}
+            silent = [side for side in ("injector", "victim") if side not in sides]
+            return (*needed, *([f"no signal moved at the {' and '.join(silent)}"] if silent else []))
+        proven, idle = self.proven, self.idle
+        found = [f"{t}: {self._lacks(t)}" for t in self._judged if t not in proven and t not in idle]
+        if not proven and not found:
+            found = [f"nothing went over {', '.join(idle)}"]
+        return (*needed, *found, *self._one_way_only(proven))
+
+    @property
+    def _judged(self) -> tuple[str, ...]:
+        named = [signal.target for signal in self.signals if signal.target]
+        return tuple(dict.fromkeys((*self.targets, *named))) if named else ()
+
+    def _lacks(self, target: str) -> str:
+        own = [signal for signal in self.signals if signal.target == target]
+        against = next((signal for signal in own if signal.contradicts), None)
+        if against:
+            return f"{against.name} was {against.during} while it was on"
+        sides = {signal.side for signal in own if signal.moved}
+        unread = not any(s.side == "victim" and s.during is not None and s.before is not None for s in own)
+        if unread and any(s.side == "victim" and not s.target and s.moved for s in self.signals):
+            sides.add("victim")  # a state of the system that the plan declares stands in
+        silent = [side for side in ("injector", "victim") if side not in sides]
+        return f"no signal moved at the {' and '.join(silent)}" if silent else ""
+
+    def _was_idle(self, target: str) -> bool:
+        own = [signal for signal in self.signals if signal.target == target]
+        if any((s.side == "injector" and s.moved) or (s.side == "victim" and s.contradicts) for s in own):
+            return False
+        return any(s.side == "traffic" and (s.before == 0 or s.during == 0) for s in own)
+
+    def _one_way_only(self, proven: tuple[str, ...]) -> tuple[str, ...]:
+        # Links that were hit both ways: held bytes of one way alone do not show that the other is cut.
+        both = {target for target in self._judged if _reverse(target) in self._judged}
+        used = {s.target for s in self.signals if s.side == "traffic" and s.before != 0} & both
+        if not any(_reverse(target) in used for target in used):
+            return ()
+        if any(_reverse(target) in proven for target in proven if target in both):
+            return ()
+        return ("no link is proven in both directions",) if set(proven) & both else ()
+
+
+def _reverse(link: str) -> str:
+    caller, arrow, callee = link.partition("->")
+    return f"{callee}->{caller}" if arrow else ""

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import orjson
 
 from refute.history.error import HistoryError
-from refute.history.fault import FaultEvent, FaultPhase, Landing, Signal
+from refute.history.fault import FaultEvent, FaultPhase, Landing, Rule, Side, Signal
 
 HEADER = {"refute": "faults", "version": 1}
 
@@ -138,7 +138,8 @@ def write_landing(path: str | os.PathLike[str], landings: Iterable[Landing]) -> 
         raise HistoryError(f"cannot write: {error.strerror}", where=Path(path)) from None
 
 
-_RULES = ("increases", "stops", "becomes", "changes")
+_RULES = get_args(Rule)
+_SIDES = get_args(Side)
 _READING = (int, float, str, bool, type(None))
 
 
@@ -165,8 +166,10 @@ def _landing(entry: dict[str, Any], where: str) -> Landing:
     for read in _field(entry, "signals", list, where):
         if not isinstance(read, dict):
             raise HistoryError("a signal must be an object", where=where)
-        if read.get("side") not in ("injector", "victim"):
-            raise HistoryError(f"side must be injector or victim, not {read.get('side')!r}", where=where)
+        if read.get("side") not in _SIDES:
+            raise HistoryError(
+                f"side must be one of {', '.join(_SIDES)}, not {read.get('side')!r}", where=where
+            )
         if read.get("rule") not in _RULES:
             raise HistoryError(
                 f"rule must be one of {', '.join(_RULES)}, not {read.get('rule')!r}", where=where
@@ -180,6 +183,8 @@ def _landing(entry: dict[str, Any], where: str) -> Landing:
             during=_field(read, "during", _READING, where),
             after=_field(read, "after", _READING, where),
             expected=_field(read, "expected", _READING, where),
+            # Recordings of before 0.2 name no targets: they are judged as a whole, as they were then.
+            target=_field(read, "target", str, where) if "target" in read else "",
             needed=_field(read, "needed", bool, where) if "needed" in read else False,
         )
         if read.get("moved", signal.moved) is not signal.moved:

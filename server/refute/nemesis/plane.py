@@ -116,7 +116,11 @@ class Plane(Protocol):
         ...
 
     def signals(self, fault: Fault, readings: Readings) -> tuple[Signal, ...]:
-        """The evidence at the injector and at the victims; computed from the readings alone."""
+        """The evidence at the injector and at the victims; computed from the readings alone.
+
+        Each signal names its `target`, so that each target is judged by its own: see `Landing`. Where a
+        target may have had nothing to lose, a signal of side `traffic` says how much went over it.
+        """
         ...
 
     def is_over(self, fault: Fault) -> bool:

@@ -83,13 +83,8 @@ def _faults(attempts: tuple[AttemptEvidence, ...], demand: Demand) -> Iterator[R
     for attempt in runs:
         for landing in attempt.landings:
             if not landing.landed:
-                sides = {signal.side for signal in landing.signals if signal.moved}
-                silent = " and ".join(side for side in ("injector", "victim") if side not in sides)
                 what = f"{landing.plane}/{landing.kind} at {', '.join(landing.targets)}"
-                why = (
-                    f"no signal moved at the {silent}" if silent else f"{_few(landing.missing)} did not move"
-                )
-                yield Reason("not-landed", f"attempt {attempt.name}: {what}: {why}")
+                yield Reason("not-landed", f"attempt {attempt.name}: {what}: {_few(landing.missing)}")
         if len(attempt.landings) < attempt.planned_faults:
             counted = f"{len(attempt.landings)} of {attempt.planned_faults} planned faults were applied"
             yield Reason("not-applied", f"attempt {attempt.name}: {counted}")
@@ -173,6 +168,6 @@ def _beside(attempts: tuple[AttemptEvidence, ...]) -> Iterator[Reason]:
             yield Reason("heal-failed", f"attempt {attempt.name}: fault {fault} could not be undone")
 
 
-def _few(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
+def _few(sentences: tuple[str, ...]) -> str:
+    more = f" and {len(sentences) - 3} more" if len(sentences) > 3 else ""
+    return "; ".join(sentences[:3]) + more

@@ -196,15 +196,24 @@ class ProcessPlane:
             at(during, "exit"),
             at(after, "exit"),
             "SIGKILL" if killed else None,
+            node,
         )
-        ports = [
-            Signal(
-                *("victim", f"{node}: somebody listens on port {port}", "kernel's socket table", "becomes"),
-                *(at(before, f"listens.{port}"), at(during, f"listens.{port}")),
-                *(at(after, f"listens.{port}"), False),
+        ports = []
+        for port in self._cluster.spec.ports:
+            listens = f"listens.{port}"
+            ports.append(
+                Signal(
+                    "victim",
+                    f"{node}: somebody listens on port {port}",
+                    "kernel's socket table",
+                    "becomes",
+                    at(before, listens),
+                    at(during, listens),
+                    at(after, listens),
+                    False,
+                    node,
+                )
             )
-            for port in self._cluster.spec.ports
-        ]
         return [injector, *ports]
 
     def _who_serves(self, node: NodeProcess) -> list[int]:
@@ -230,7 +239,7 @@ def _pause_signals(node: str, readings: Readings) -> list[Signal]:
     cpu = f"{node}.cpu_ns"
     settled = readings.settled or readings.start
     return [
-        Signal("injector", f"{node}: state", "process table", "becomes", before, during, after, "T"),
+        Signal("injector", f"{node}: state", "process table", "becomes", before, during, after, "T", node),
         Signal(
             "victim",
             f"{node}: CPU time per second",
@@ -239,6 +248,7 @@ def _pause_signals(node: str, readings: Readings) -> list[Signal]:
             rate_before(readings, cpu),
             rate(settled, readings.during, cpu),
             rate(readings.during, readings.after, cpu) if counter(readings.after, cpu) is not None else None,
+            target=node,
         ),
     ]
 

@@ -15,21 +15,11 @@ from typing import Any, ClassVar
 
 from refute.history.fault import Signal
 from refute.nemesis.errors import FaultInputError, NemesisError
-from refute.nemesis.plane import (
-    Fault,
-    Probe,
-    Readings,
-    Site,
-    Snapshot,
-    Timed,
-    counter,
-    oldest_of,
-    rate,
-    rate_before,
-)
+from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
 from refute.nemesis.process.undo import handle_of
 from refute.nemesis.proxy.control import Control
 from refute.nemesis.proxy.shapes import Links, links_of
+from refute.nemesis.proxy.signals import INJECTED, signals_of
 from refute.nemesis.proxy.undo import VERBS
 from refute.nemesis.undo import Undo
 from refute.plan.units import byte_count, bytes_per_second, seconds
@@ -41,25 +31,12 @@ from refute.system.process_table import ProcessId, identify, is_alive
 _UP_WITHIN_S = 10.0
 _GONE_WITHIN_S = 5.0
 
-# What the injector counts of a kind of fault, and what each counter means.
-_INJECTED = {
-    "partition": ("held_bytes", "bytes that arrived at the proxy and were not passed on"),
-    "delay": ("delayed_bytes", "bytes that the proxy kept back"),
-    "throttle": ("limited_bytes", "bytes that passed at the limited rate"),
-    "bandwidth": ("limited_bytes", "bytes that passed at the limited rate"),
-    "reset": ("reset_connections", "connections that the proxy ended with a RST"),
-    "half-open": ("swallowed_bytes", "bytes sent into connections whose other side is gone"),
-    "corrupt": ("corrupted_bytes", "bytes that the proxy changed"),
-    "truncate": ("truncated_connections", "connections ended in the middle of their bytes"),
-    "slow-close": ("late_closes", "ends of connections that the proxy kept back"),
-}
-
 
 class ProxyPlane:
     """Faults of directed links. New connections are accepted by the proxy even while a link is cut."""
 
     name: ClassVar[str] = "proxy"
-    kinds: ClassVar[frozenset[str]] = frozenset(_INJECTED)
+    kinds: ClassVar[frozenset[str]] = frozenset(INJECTED)
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -180,18 +157,8 @@ class ProxyPlane:
 
     def signals(self, fault: Fault, readings: Readings) -> tuple[Signal, ...]:
         """What the proxy did to the bytes of each link, and what of them arrived at its receiver."""
-        signals: list[Signal] = []
-        name, meaning = _INJECTED[fault.kind]
-        for caller, callee in self._links.get(fault.id, ()):
-            link = f"{caller}->{callee}"
-            signals.append(
-                Signal(
-                    *("injector", f"{link}: {name}", f"proxy: {meaning}", "increases"),
-                    *(counter(at, f"{link}.{name}") for at in _three(readings)),
-                )
-            )
-            signals.append(_victim(fault.kind, link, readings))
-        return tuple(signals)
+        links = [f"{caller}->{callee}" for caller, callee in self._links.get(fault.id, ())]
+        return tuple(signal for link in links for signal in signals_of(fault.kind, link, readings))
 
     def is_over(self, fault: Fault) -> bool:  # noqa: ARG002
         """A reset is over as soon as it is done, but is healed late enough to see who came back."""
@@ -285,56 +252,6 @@ def _rule(fault: Fault) -> dict[str, Any]:
     except ValueError as error:
         raise FaultInputError(f"{fault.plane} {fault.kind}: {error}") from error
     return rule
-
-
-def _three(readings: Readings) -> tuple[Timed | None, Timed | None, Timed | None]:
-    return readings.before, readings.during, readings.after
-
-
-def _victim(kind: str, link: str, readings: Readings) -> Signal:
-    receiver = link.partition("->")[2]
-    if kind in ("partition",):
-        # The receiver's kernel tells more than what its socket accepted, where the kernel can be asked.
-        kernel = counter(readings.during, f"{link}.acked_bytes")
-        name = f"{link}.acked_bytes" if kernel else f"{link}.delivered_bytes"
-        source = "bytes acknowledged by the receiver's kernel" if kernel else "bytes its socket accepted"
-        return Signal(
-            *("victim", f"{receiver}: bytes per second from {link.partition('->')[0]}", source, "stops"),
-            rate_before(readings, name),
-            rate(readings.settled or readings.start, readings.during, name),
-            rate(readings.during, readings.after, name),
-        )
-    if kind in ("delay", "throttle", "bandwidth", "slow-close"):
-        return Signal(
-            *("victim", f"{receiver}: transit of {link}, ms", "from arrival at the proxy to its socket"),
-            "increases",
-            _transit_ms(oldest_of(readings, f"{link}.transits"), readings.before, link),
-            _transit_ms(readings.start, readings.during, link),
-            _transit_ms(readings.during, readings.after, link),
-        )
-    if kind == "corrupt":
-        return Signal(
-            *("victim", f"{receiver}: bytes received on {link}", "acknowledged by its kernel", "increases"),
-            *(counter(at, f"{link}.acked_bytes") for at in (readings.start, readings.during, readings.after)),
-        )
-    return Signal(
-        *("victim", f"{receiver}: connections of {link}", "opened anew or ended", "changes"),
-        *(_connections(at, link) for at in (readings.before, readings.during, readings.after)),
-    )
-
-
-def _transit_ms(begin: Timed | None, end: Timed | None, link: str) -> float | None:
-    spent = [counter(at, f"{link}.transit_ns") for at in (begin, end)]
-    count = [counter(at, f"{link}.transits") for at in (begin, end)]
-    if None in spent or None in count or count[1] == count[0]:
-        return None
-    assert spent[0] is not None and spent[1] is not None and count[0] is not None and count[1] is not None
-    return round((spent[1] - spent[0]) / (count[1] - count[0]) / 1e6, 4)
-
-
-def _connections(at: Timed | None, link: str) -> str | None:
-    opened, now = counter(at, f"{link}.connections"), counter(at, f"{link}.open")
-    return None if opened is None or now is None else f"{opened:.0f} opened, {now:.0f} open"
 
 
 def _start_host(
