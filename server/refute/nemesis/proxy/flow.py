@@ -175,6 +175,8 @@ class Flow:
     def forget_limits(self) -> None:
         """The faults of the link have changed: start afresh with them."""
         self._bucket, self._truncate_left = None, None
+        if self.link.effect is None or not self.link.effect.slow_close_s:
+            self._close_ns = 0
 
     def _splice(self) -> bool:
         # What `read` does, for large pieces with nothing in their way. False where it has to be done there.
