@@ -1,7 +1,8 @@
-"""Where skills, prompts, examples and bundled plans are, in a checkout and in an installed wheel alike."""
+"""Where skills, prompts, examples and plans are, in a checkout and in a wheel alike; where caches are."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from refute.errors import UnavailableError
@@ -28,3 +29,11 @@ def folder(name: str) -> Path:
     if checkout.is_dir() and (_CHECKOUT / "pyproject.toml").is_file():
         return checkout
     raise UnavailableError(f"the bundled folder {name!r} is missing", where=_PACKAGE, hint="reinstall refute")
+
+
+def cache_folder() -> Path:
+    """Where what can be made again is kept: `REFUTE_CACHE`, else `refute` in the user's cache folder."""
+    if chosen := os.environ.get("REFUTE_CACHE"):
+        return Path(chosen).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "refute"

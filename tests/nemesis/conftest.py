@@ -18,6 +18,7 @@ from refute.plan.step_notation import read_fault
 from refute.system.cluster import Cluster
 from refute.system.observer import Observer
 from tests.nemesis.left import nothing_left
+from tests.nemesis.owners import Owner
 from tests.nemesis.peers import eventually, peer_spec
 
 
@@ -75,6 +76,19 @@ def open_room(tmp_path: Path) -> Iterator[Callable[..., Room]]:
     for run, root in made_rooms:
         assert nothing_left(root, run)
     assert not list((tmp_path / "state" / "ledgers").glob("*.json")), "a ledger was not closed"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Callable[..., Owner]]:
+    owners: list[Owner] = []
+
+    def make(name: str = "owner", **options: Any) -> Owner:
+        owners.append(Owner(tmp_path / name, **options))
+        return owners[-1]
+
+    yield make
+    for owner in owners:
+        owner.end()
 
 
 @pytest.fixture

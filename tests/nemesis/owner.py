@@ -22,6 +22,8 @@ def main() -> None:
         # Nodes that take their time to stop, so that a test can look at them while they are being healed.
         changes["command"] = ["sh", "-c", "trap '' TERM; \"$@\"; sleep 1", "lingering", *peer_spec().command]
     dies_slowly = options.pop("dies_slowly", False)
+    also = options.pop("also", [])  # further faults, as (plane, kind, parameters, nodes)
+    options["wanted"] = frozenset((plane, kind) for plane, kind, _, _ in also)
     spec = peer_spec(3, **changes)
     cluster = Cluster(spec, root=root, plan_dir=root)
     with Nemesis(spec, cluster, run_dir=root, **options) as nemesis:
@@ -30,6 +32,8 @@ def main() -> None:
         cluster.wait_ready()
         nemesis.apply(read_fault({"pause": "n1"}), ["n1"])
         nemesis.apply(read_fault({"partition": {"links": ["n2<->n3"]}}))
+        for its_plane, kind, parameters, targets in also:
+            nemesis.apply(read_fault({"fault": {"plane": its_plane, "kind": kind, **parameters}}), targets)
         plane = nemesis._planes["proxy"]
         said = {
             "nodes": {name: [n.identity.pid, n.identity.started] for name, n in cluster.nodes.items()},

@@ -41,7 +41,8 @@ class Peer:
             "answered",
             "bad_lines",
         )
-        return {field: getattr(self, field) for field in fields} | {"pid": os.getpid()}
+        clocks = {"wall_ns": time.time_ns(), "monotonic_ns": time.monotonic_ns()}
+        return {field: getattr(self, field) for field in fields} | {"pid": os.getpid()} | clocks
 
     def metrics(self) -> str:
         lines = [f"peer_is_leader {int(self.role == 'leader')}", f"peer_term {self.term}"]

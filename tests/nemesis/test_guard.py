@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,80 +16,11 @@ import pytest
 from refute.nemesis.guard import guard_is_alive
 from refute.nemesis.healing import guard_of, heal_everything, sweep
 from refute.nemesis.ledger import Ledger, read_ledger, registered_ledgers
-from refute.nemesis.proxy.control import Control
 from refute.nemesis.undo import Undo
-from refute.system.process_table import ProcessId, identify, is_alive, processes_with_mark, state
+from refute.system.process_table import identify, is_alive, state
 from tests.nemesis.conftest import Room
+from tests.nemesis.owners import Owner, nothing_left
 from tests.nemesis.peers import eventually
-
-CHECKOUT = Path(__file__).parents[2]
-
-
-class Owner:
-    """A program that starts a cluster, pauses a node, cuts a link, and then does nothing."""
-
-    def __init__(self, root: Path, **options: Any) -> None:
-        self.root = root
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.nemesis.owner", str(root), json.dumps(options)],
-            cwd=CHECKOUT,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        assert line, "the owner did not start"
-        said = json.loads(line)
-        self.nodes = {name: ProcessId(*who) for name, who in said["nodes"].items()}
-        self.host = ProcessId(*said["host"])
-        self.control = Path(said["control"])
-        self.run = said["run"]
-        self.ledger = root / "ledger"
-
-    def links_on(self) -> list[str]:
-        with Control(self.control) as control:
-            return list(control.ask("faults")["faults"])
-
-    def healed_by(self) -> dict[str, str | None]:
-        return {name: entry.healed_by for name, entry in read_ledger(self.ledger).entries.items()}
-
-    def tree(self) -> list[int]:
-        """Every process that the owner has started, and itself, as by parent; the guard is nobody's child."""
-        import psutil
-
-        me = psutil.Process(self.process.pid)
-        return [me.pid, *(child.pid for child in me.children(recursive=True))]
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        if self.process.stdout:
-            self.process.stdout.close()
-        for process in [*self.nodes.values(), self.host, guard_of(self.ledger)]:
-            if process and is_alive(process):
-                with suppress(ProcessLookupError):
-                    os.kill(process.pid, signal.SIGKILL)
-        assert eventually(lambda: not guard_is_alive(self.ledger))
-        assert heal_everything(self.ledger).clean
-
-
-@pytest.fixture
-def own(tmp_path: Path) -> Iterator[Callable[..., Owner]]:
-    owners: list[Owner] = []
-
-    def make(name: str = "owner", **options: Any) -> Owner:
-        owners.append(Owner(tmp_path / name, **options))
-        return owners[-1]
-
-    yield make
-    for owner in owners:
-        owner.end()
-
-
-def nothing_left(owner: Owner) -> bool:
-    gone = not any(is_alive(node) for node in owner.nodes.values()) and not is_alive(owner.host)
-    return gone and not processes_with_mark("REFUTE_RUN", owner.run) and not owner.control.parent.exists()
 
 
 def test_while_the_owner_lives_its_faults_stay_on(own: Callable[..., Owner]) -> None:

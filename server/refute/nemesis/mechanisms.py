@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from refute.errors import RefuteError
+from refute.nemesis.clock.plane import ClockPlane
 from refute.nemesis.plane import Plane, Probe, Site
 from refute.nemesis.process.plane import ProcessPlane
 from refute.nemesis.proxy.plane import ProxyPlane
@@ -14,7 +15,7 @@ from refute.plan.document import PlanError
 from refute.plan.fault_catalog import CATALOG, fault_entry
 from refute.plan.fault_catalog import PLANES as CATALOG_PLANES
 
-PLANES: dict[str, type[Plane]] = {"process": ProcessPlane, "proxy": ProxyPlane}
+PLANES: dict[str, type[Plane]] = {"process": ProcessPlane, "proxy": ProxyPlane, "clock": ClockPlane}
 ALWAYS = frozenset({"process", "proxy"})
 
 

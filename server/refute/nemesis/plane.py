@@ -140,6 +140,11 @@ class Plane(Protocol):
         ...
 
 
+def reading(at: Timed | None, name: str) -> Reading:
+    """A value of a snapshot; None where it was not read."""
+    return at.values.get(name) if at else None
+
+
 def counter(at: Timed | None, name: str) -> float | None:
     """A number of a snapshot; None where it was not read."""
     value = at.values.get(name) if at else None

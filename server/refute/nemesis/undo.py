@@ -39,6 +39,7 @@ _MODULES = {
     "end": "refute.nemesis.process.undo",
     "lift": "refute.nemesis.proxy.undo",
     "remove-socket": "refute.nemesis.proxy.undo",
+    "true-time": "refute.nemesis.clock.undo",
 }
 
 

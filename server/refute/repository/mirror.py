@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from refute.repository.git_source import GitSource, find_git_source, names_objects_by_sha256
 from refute.repository.problems import RepositoryError
+from refute.resources import cache_folder
 
 if TYPE_CHECKING:
     import git
@@ -153,15 +154,6 @@ def open_repository(
         borrow(source, Path(folder) / "mirror.git") as (repo, references),
     ):
         yield _git_snapshot(root, source, repo, references, kept, revision)
-
-
-def cache_folder() -> Path:
-    """Where facts about content are kept: `REFUTE_CACHE`, else `refute` in the user's cache folder."""
-    chosen = os.environ.get("REFUTE_CACHE")
-    if chosen:
-        return Path(chosen).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "refute"
 
 
 def _git_snapshot(

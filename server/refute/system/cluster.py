@@ -134,9 +134,9 @@ class Cluster:
             raise ClusterError(f"its data directory {data} cannot be written", where=node)
         process = NodeProcess(
             node,
-            [*self._placed(node).prefix, *self._command(node, version)],
+            [*self._placed(node).prefix, *self.command(node, version)],
             cwd=self.working_directory(node),
-            env=self.environment(node, version),
+            env=self._process_environment(node, version),
             log=self.log_path(node),
             version=version,
         )
@@ -296,6 +296,13 @@ class Cluster:
         rendered = {name: render(value, values, where=f"env.{name}") for name, value in written.items()}
         return {**os.environ, **rendered, **self._placed(node).env}
 
+    def _process_environment(self, node: str, version: str | None) -> dict[str, str]:
+        placed, found = self._placed(node), self.environment(node, version)
+        if placed.preload:
+            there = found.get("LD_PRELOAD", "").replace(":", " ").split()
+            found["LD_PRELOAD"] = ":".join([*map(str, placed.preload), *there])
+        return {**found, **placed.alone}
+
     def _own_variables(self, node: str) -> dict[str, str]:
         host = self._placed(node).host
         values = {
@@ -332,7 +339,8 @@ class Cluster:
     def _link_port(self) -> str:
         return self.spec.links.port if self.spec.links else "peer"
 
-    def _command(self, node: str, version: str | None) -> list[str]:
+    def command(self, node: str, version: str | None = None) -> list[str]:
+        """The words with which a node is started, in a version of it. Raises ClusterInputError."""
         words = self.spec.command
         if version:
             if version not in self.spec.versions:

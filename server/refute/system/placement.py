@@ -26,7 +26,8 @@ class NodePlacement:
     """What one node is started with: `host` it listens on, words before its command, environment, data
     directory. `outside` maps a port name to the address at which this process reaches it, where that
     differs from host and port. `namespace` is a process that lives in the node's network namespace for as
-    long as the run does, where that is not ours."""
+    long as the run does, where that is not ours. `preload` are libraries that the loader puts before all
+    others, `alone` is environment of the node's process that its commands do not get."""
 
     host: str = "127.0.0.1"
     prefix: tuple[str, ...] = ()
@@ -34,6 +35,8 @@ class NodePlacement:
     data: Path | None = None
     outside: Mapping[str, str] = field(default_factory=dict)
     namespace: int | None = None
+    preload: tuple[Path, ...] = ()
+    alone: Mapping[str, str] = field(default_factory=dict)
 
     def with_(self, other: NodePlacement) -> NodePlacement:
         """Both together; what `other` sets wins, its words come first (outermost)."""
@@ -44,6 +47,8 @@ class NodePlacement:
             data=other.data or self.data,
             outside={**self.outside, **other.outside},
             namespace=other.namespace or self.namespace,
+            preload=tuple(dict.fromkeys((*self.preload, *other.preload))),
+            alone={**self.alone, **other.alone},
         )
 
 

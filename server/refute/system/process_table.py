@@ -45,6 +45,14 @@ def state(pid: int) -> str:
     return _psutil_state(pid)
 
 
+def parent_of(pid: int) -> int | None:
+    """The pid of a process's parent; None where the process is gone."""
+    if LINUX:
+        fields = _stat(pid)
+        return int(fields[1]) if fields else None
+    return _psutil_parent(pid)
+
+
 def is_alive(process: ProcessId) -> bool:
     """Whether exactly this process still runs; a zombie does not."""
     return identify(process.pid) == process and state(process.pid) not in ("Z", "X", "")
@@ -244,6 +252,14 @@ def _psutil_state(pid: int) -> str:
         return letters.get(psutil.Process(pid).status(), "S")
     except psutil.Error:
         return ""
+
+
+def _psutil_parent(pid: int) -> int | None:
+    import psutil
+
+    with suppress(psutil.Error):
+        return psutil.Process(pid).ppid()
+    return None
 
 
 def _psutil_cpu_ns(pid: int) -> int | None:

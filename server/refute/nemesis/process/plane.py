@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -17,11 +17,11 @@ from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot, counter, rate, rate_before
 from refute.nemesis.process.sequence import Sequence
 from refute.nemesis.process.undo import VERBS, handle_of
+from refute.nemesis.serving import Serving
 from refute.nemesis.undo import Undo
 from refute.system.errors import ClusterError
-from refute.system.node import NodeProcess
 from refute.system.placement import NodePlacement, Placement
-from refute.system.process_table import cpu_ns, listening_pids, state
+from refute.system.process_table import cpu_ns, state
 
 _STOPPED_WITHIN_S = 1.0
 
@@ -39,7 +39,7 @@ class ProcessPlane:
         self._cluster = site.cluster
         self._handles: dict[str, dict[str, Mapping[str, Any]]] = {}
         self._sequences: dict[str, Sequence] = {}
-        self._serving: dict[str, tuple[int, list[int]]] = {}
+        self._serving = Serving(site.cluster)
 
     @staticmethod
     def probe(kind: str) -> Probe:
@@ -107,7 +107,7 @@ class ProcessPlane:
             values[f"{name}.pid"] = node.pid
             values[f"{name}.exit"] = str(node.exit) if node.exit else "running"
             values[f"{name}.state"] = state(node.pid) if node.running else "gone"
-            values[f"{name}.cpu_ns"] = cpu_ns(self._who_serves(node))
+            values[f"{name}.cpu_ns"] = cpu_ns(self._serving.pids(node))
             for port, number in self._cluster.ports[name].items():
                 values[f"{name}.listens.{port}"] = number in listening
         return values
@@ -215,22 +215,6 @@ class ProcessPlane:
                 )
             )
         return [injector, *ports]
-
-    def _who_serves(self, node: NodeProcess) -> list[int]:
-        # Looked up once a process: whoever listens on the node's ports does its work, be it a child that has
-        # left its session. It is looked at again while nobody is found.
-        pid, found = self._serving.get(node.node, (0, []))
-        if pid != node.pid or not found:
-            ports = self._cluster.ports[node.node].values()
-            placed = self._cluster.placement.nodes.get(node.node, NodePlacement()).namespace
-            members = [member.pid for member in node.members()]
-            found = _listeners_of(ports, members, placed) or _listeners_of(ports, None, placed)
-            self._serving[node.node] = (node.pid, found)
-        return found or [node.pid]
-
-
-def _listeners_of(ports: Iterable[int], among: list[int] | None, namespace: int | None) -> list[int]:
-    return sorted({owner for port in ports for owner in listening_pids(port, among, namespace)})
 
 
 def _pause_signals(node: str, readings: Readings) -> list[Signal]:

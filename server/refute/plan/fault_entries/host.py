@@ -15,14 +15,18 @@ _clock = partial(
     is_not="a change of the machine's clock, which is never set",
     tests=("safety", "liveness", "ordering", "idempotency", "isolation"),
     cannot_test=("durability", "performance"),
-    needs="a C compiler or the built shim; programs that are linked to the C library",
-    probe="a program of our own reads the changed clock, and so does the node's program",
-    injector="offset in the shim's shared page",
-    victim="hits counted by the shim inside the node's processes",
-    cleanup="the offset is set back to zero",
+    needs="Linux, a C compiler, and programs that use the C library; Go and static ones are refused",
+    probe="the shim is built, and a program of our own sees its clock change and be true again",
+    injector="what the page that the shim reads says of the clock",
+    victim="answers with an altered time, counted by the shim inside the processes that serve the node's "
+    "ports and their children",
+    cleanup="the page says the true time again, which for the node is one more jump",
     infidelities=(
-        "Go and static programs do not go through the C library: zero hits, not landed",
-        "timers inside the kernel go on",
+        "only the wall clock (CLOCK_REALTIME, gettimeofday, time): monotonic clocks stay true, as they may "
+        "never go back and a heal would have to set them back",
+        "what a wrapper starts may not go through the C library: nothing is counted, not landed",
+        "timers that are set go on by the true clock, and so do the times of files",
+        "the system's own commands see the true clock",
     ),
 )
 _resource = partial(
@@ -137,7 +141,7 @@ ENTRIES = (
     ),
     _clock(
         kind="jump",
-        does="the node's wall clock is off by a constant from now on",
+        does="the node's wall clock is off by a constant from now on, also after a restart",
         parameters=(
             Parameter("by", "duration", "forwards; or with back: true backwards", "60s"),
             Parameter("back", "flag", "backwards", False),
@@ -145,12 +149,13 @@ ENTRIES = (
     ),
     _clock(
         kind="skew",
-        does="the clocks of several nodes are off by different constants",
+        does="the clocks of several nodes are ahead by different constants: of three by a third, by two "
+        "thirds and by all of it",
         parameters=(Parameter("by", "duration", "the largest", "10s"),),
     ),
     _clock(
         kind="drift",
-        does="the node's clock runs too fast or too slow",
+        does="the node's clock runs too fast or too slow from the true time on",
         parameters=(Parameter("factor", "number", "its speed", 1.5),),
     ),
     _clock(kind="freeze", does="the node's clock stands still", parameters=()),

@@ -1,0 +1,1 @@
+"""Faults of one node's wall clock."""
