@@ -129,6 +129,7 @@ class ClockPlane:
                     "counted by the shim inside the processes that serve its ports and their children",
                     "increases",
                     *(counter(at, f"{node}.altered") for at in three),
+                    needed=True,
                 ),
             ]
         return tuple(signals)
