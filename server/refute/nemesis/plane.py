@@ -140,9 +140,11 @@ class Plane(Protocol):
         ...
 
 
-def reading(at: Timed | None, name: str) -> Reading:
-    """A value of a snapshot; None where it was not read."""
-    return at.values.get(name) if at else None
+def around(readings: Readings, name: str) -> tuple[Reading, Reading, Reading]:
+    """A value as it was read before, during and after a fault; None where it was not read."""
+    moments = (readings.before, readings.during, readings.after)
+    before, during, after = (moment.values.get(name) if moment else None for moment in moments)
+    return before, during, after
 
 
 def counter(at: Timed | None, name: str) -> float | None:

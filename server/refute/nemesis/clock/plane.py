@@ -12,7 +12,7 @@ from refute.history.fault import Signal
 from refute.nemesis.clock.trial import try_clock
 from refute.nemesis.clock.undo import VERBS
 from refute.nemesis.errors import FaultInputError, NemesisError
-from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot, counter, reading
+from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot, around
 from refute.nemesis.preload.build import built_shim
 from refute.nemesis.preload.page import SECOND_NS, ClockSetting, ShimPage
 from refute.nemesis.preload.program import PAGE_VARIABLE, refusal
@@ -115,20 +115,19 @@ class ClockPlane:
 
     def signals(self, fault: Fault, readings: Readings) -> tuple[Signal, ...]:
         """The setting of each page, and how often the processes that serve were told something untrue."""
-        three = (readings.before, readings.during, readings.after)
         signals = []
         for node in fault.nodes:
             signals += [
                 Signal(
                     *("injector", f"{node}: its clock", "the page that the shim reads", "changes"),
-                    *(reading(at, f"{node}.clock") for at in three),
+                    *around(readings, f"{node}.clock"),
                 ),
                 Signal(
                     "victim",
                     f"{node}: answers with an altered time",
                     "counted by the shim inside the processes that serve its ports and their children",
                     "increases",
-                    *(counter(at, f"{node}.altered") for at in three),
+                    *around(readings, f"{node}.altered"),
                     needed=True,
                 ),
             ]
