@@ -24,7 +24,15 @@ TRIGGERS = (
 )
 DRIVEN = (
     *("check_plan", "probe_environment", "list_faults", "start_run", "get_run", "cancel_run"),
-    *("check_history", "write_report", "read_artifact", "manage_system", "inject_fault", "heal_faults"),
+    *(
+        "check_history",
+        "reduce_failure",
+        "write_report",
+        "read_artifact",
+        "manage_system",
+        "inject_fault",
+        "heal_faults",
+    ),
 )
 RULES = (
     *("Claims first", "Halt without a machine-checkable oracle", "Early exit", "Their toolbox before yours"),

@@ -13,7 +13,7 @@ from typing import Any
 from refute import __version__
 from refute.errors import RefuteError
 from refute.faces import agent_commands, run_commands
-from refute.faces.shell import pairs, show
+from refute.faces.shell import pairs, show, value
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -157,6 +157,17 @@ def _add_run_commands(commands: Any) -> None:
     run.add_argument("--session-root", type=Path, default=Path("test-sessions"))
     run.add_argument("--resume", type=Path, metavar="SESSION", help="go on with an interrupted session")
     run.add_argument("--judge", action="store_true", help="with --resume: only judge what is on disk")
+    reduce = _command(
+        commands,
+        "reduce",
+        "make a failure smaller: fewer operations, a smaller scenario",
+        run_commands.reduce,
+    )
+    reduce.add_argument("where", metavar="SESSION|HISTORY")
+    reduce.add_argument("id", nargs="?", help="the scenario of the session that failed")
+    reduce.add_argument("--model", help="for a history: the checker or model that it violates")
+    reduce.add_argument("--option", action="append", default=[], metavar="NAME=VALUE")
+    reduce.add_argument("--time-limit", type=float, default=60.0, metavar="SECONDS", help="for the history")
     for name, text, handler in (
         ("verify", "recompute every verdict of a session", run_commands.verify_session),
         ("report", "verify a session and show where its report is", run_commands.report),
@@ -295,7 +306,7 @@ def _check(given: argparse.Namespace) -> int:
         history=given.history,
         model=given.model,
         format=given.format,
-        options={name: _value(text) for name, text in pairs(given.option)},
+        options={name: value(text) for name, text in pairs(given.option)},
         time_limit_s=given.time_limit,
         memory_limit_bytes=int(given.memory_limit * 1e6),
         on_bad_line="count" if given.count_bad_lines else "error",
@@ -327,13 +338,6 @@ def _mcp(given: argparse.Namespace) -> int:
 
     serve(given.transport, given.port, given.toolsets)
     return 0
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _first_fault(error: Any) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from refute import resources
-from refute.faces.shell import exit_code, pairs, show
+from refute.faces.shell import exit_code, pairs, show, value
 from refute.tools.problems import ToolError
 
 
@@ -103,6 +103,23 @@ def report(given: argparse.Namespace) -> int:
     answer = write_report(RunRequest(session=given.session))
     show(given, answer)
     return 0 if answer.verified else 1
+
+
+def reduce(given: argparse.Namespace) -> int:
+    """Makes a failure smaller, of a session or of one history; 0 where a smaller one was written."""
+    from refute.tools.reductions import ReduceFailureRequest, reduce_failure
+
+    of_session = given.id is not None
+    request = ReduceFailureRequest(
+        session=given.where if of_session else None,
+        id=given.id,
+        history=None if of_session else given.where,
+        model=given.model,
+        options={name: value(text) for name, text in pairs(given.option)},
+        time_limit_s=given.time_limit,
+    )
+    show(given, reduce_failure(request))
+    return 0
 
 
 def status(given: argparse.Namespace) -> int:

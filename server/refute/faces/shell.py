@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,3 +31,11 @@ def pairs(written: Sequence[str]) -> list[tuple[str, str]]:
             raise ToolError(f"{text!r} is not NAME=VALUE")
         found.append((name, value))
     return found
+
+
+def value(text: str) -> Any:
+    """A value as a person writes it in a shell: JSON where it is JSON, else the text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

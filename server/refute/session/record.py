@@ -15,7 +15,13 @@ from refute.session.errors import SessionError
 from refute.session.files import digest, read_json, write_json, write_text
 
 # What a person or a later judgement may add or write anew; everything else is evidence and is digested.
-_NOT_EVIDENCE = ("session.json", "session-log.md", "status.json", "report.html")
+# Reductions are notes: no verdict is computed from them.
+_NOT_EVIDENCE = (
+    *("session.json", "session-log.md", "status.json", "report.html"),
+    *("reduced.jsonl", "reduced.html", "reduced.json"),
+)
+REDUCTIONS = "reductions"
+"""The folder of a session in which smaller scenarios are looked for; nothing in it is evidence."""
 
 
 class ScenarioEntry(BaseModel):
@@ -140,6 +146,8 @@ class Session:
 
     def _is_evidence(self, path: Path) -> bool:
         relative = path.relative_to(self.folder)
+        if relative.parts[0] == REDUCTIONS:
+            return False
         return relative.name not in _NOT_EVIDENCE and "data" not in relative.parts and path.suffix != ".sock"
 
 

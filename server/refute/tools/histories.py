@@ -84,7 +84,7 @@ class CheckedHistory(Answer):
 def check_history(request: CheckHistoryRequest) -> CheckedHistory:
     """Checks one history. Raises HistoryError for an unreadable one, CheckerError for no such checker."""
     history = load(Path(request.history), request.format, request.on_bad_line)  # type: ignore[arg-type]
-    checker, options = _chosen(request, history)
+    checker, options = chosen_checker(request, history)
     return _checked(request, history, checker, options)
 
 
@@ -124,7 +124,8 @@ def _plot(plot: Path, source: Path, history: History, result: Result) -> None:
     write_picture(plot, source, history, conflicts_of([result]), answer=f"{result.checker} {words}")
 
 
-def _chosen(request: CheckHistoryRequest, history: History) -> tuple[str, dict[str, Any]]:
+def chosen_checker(request: CheckHistoryRequest, history: History) -> tuple[str, dict[str, Any]]:
+    """The checker that a request names or that follows from the kinds, with its options. Raises ToolError."""
     options: dict[str, Any] = dict(request.options)
     name = request.model or _guess({operation.kind for operation in history.operations})
     if name in CATALOG:
@@ -186,7 +187,9 @@ def _shown(
             ShownAnomaly(
                 name=anomaly.name,
                 sentence=anomaly.sentence,
-                operations=[_operation(operation) for operation in anomaly.operations[:_MOST_OPERATIONS]],
+                operations=[
+                    shown_operation(operation) for operation in anomaly.operations[:_MOST_OPERATIONS]
+                ],
                 left_out=max(0, len(anomaly.operations) - _MOST_OPERATIONS),
             )
             for anomaly in result.anomalies[:10]
@@ -200,7 +203,8 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | list | dict | None) else str(value)
 
 
-def _operation(operation: Operation) -> ShownOperation:
+def shown_operation(operation: Operation) -> ShownOperation:
+    """One operation as answers show it."""
     return ShownOperation(
         index=operation.index,
         process=operation.process,
