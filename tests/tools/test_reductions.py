@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 
 from refute.errors import InputError
+from refute.faces.consent import needs_consent
 from refute.history import HistoryWriter, Outcome
 from refute.history.event_reader import read_history
 from refute.session.record import Session
 from refute.session.verify import verify_session
 from refute.tools.problems import ToolError
 from refute.tools.reductions import ReduceFailureRequest, reduce_failure
+from refute.tools.registry import tool
 from tests.faces.test_cli import refute
 
 
@@ -74,3 +77,30 @@ def test_what_did_not_fail_is_not_reduced(copied: Path, tmp_path: Path) -> None:
     done = refute("reduce", copied)
     assert done.returncode == 64
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_smaller_run_is_looked_for_in_the_background(copied: Path) -> None:
+    request = ReduceFailureRequest(session=str(copied), id="S1", rerun=True, reruns=1, most_runs=2)
+    seen = reduce_failure(request).smaller
+    assert seen is not None
+    limit = time.monotonic() + 200
+    while seen.state == "running" and time.monotonic() < limit:
+        time.sleep(0.2)
+        seen = reduce_failure(request).smaller
+        assert seen is not None
+    assert seen.state == "done", seen
+    assert seen.plan is not None
+    assert Path(seen.plan).is_file()
+    assert (seen.finished, seen.reason, seen.tried) == (False, "2 runs were made", 2)
+    assert verify_session(copied).mismatches == ()
+
+
+def test_running_again_needs_consent_and_reading_does_not() -> None:
+    row = tool("reduce_failure")
+    assert needs_consent(row, {"session": "s", "id": "S1", "rerun": True})
+    assert not needs_consent(row, {"session": "s", "id": "S1"})
+
+
+def test_a_history_cannot_be_run_again(stale: Path) -> None:
+    with pytest.raises(ValueError, match="only a scenario of a session"):
+        ReduceFailureRequest(history=str(stale), rerun=True)

@@ -168,6 +168,10 @@ def _add_run_commands(commands: Any) -> None:
     reduce.add_argument("--model", help="for a history: the checker or model that it violates")
     reduce.add_argument("--option", action="append", default=[], metavar="NAME=VALUE")
     reduce.add_argument("--time-limit", type=float, default=60.0, metavar="SECONDS", help="for the history")
+    reduce.add_argument("--rerun", action="store_true", help="look for a smaller scenario too, by running")
+    reduce.add_argument("--reruns", type=int, default=3, help="runs of each smaller scenario (default 3)")
+    reduce.add_argument("--most-runs", type=int, default=60, help="runs in all (default 60)")
+    reduce.add_argument("--run-time-limit", type=float, default=900.0, metavar="SECONDS")
     for name, text, handler in (
         ("verify", "recompute every verdict of a session", run_commands.verify_session),
         ("report", "verify a session and show where its report is", run_commands.report),

@@ -15,7 +15,10 @@ from pydantic import BaseModel, Field
 from refute.errors import InputError
 from refute.tools.registry import Tool
 
-_WITHOUT = {"manage_system": ("action", ("start", "restart", "run"))}
+_WITHOUT = {
+    "manage_system": ("action", ("start", "restart", "run")),
+    "reduce_failure": ("rerun", (True,)),
+}
 """Tools that only for some values of an argument do something that needs consent."""
 
 

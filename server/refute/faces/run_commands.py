@@ -118,8 +118,31 @@ def reduce(given: argparse.Namespace) -> int:
         options={name: value(text) for name, text in pairs(given.option)},
         time_limit_s=given.time_limit,
     )
-    show(given, reduce_failure(request))
+    answer = reduce_failure(request)
+    if given.rerun:
+        answer = answer.model_copy(update={"smaller": _smaller(given)})
+    show(given, answer)
     return 0
+
+
+def _smaller(given: argparse.Namespace) -> Any:
+    from refute.run.reduction import RunBudget, reduce_run
+    from refute.session.record import Session
+    from refute.tools.reduction_jobs import shown_outcome
+
+    if given.id is None:
+        raise ToolError("only a scenario of a session can be run again")
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    outcome = reduce_run(
+        Session.open(Path(given.where)),
+        given.id,
+        RunBudget(given.reruns, given.most_runs, given.run_time_limit),
+        progress=lambda event: print(f"{event.attempt}: {event.text}", file=sys.stderr, flush=True),
+        stop=stop,
+    )
+    return shown_outcome(outcome.folder)
 
 
 def status(given: argparse.Namespace) -> int:

@@ -16,12 +16,17 @@ from refute.session.reduced import reduce_failure as reduce_recorded
 from refute.tools.answer import Answer, Request
 from refute.tools.histories import CheckHistoryRequest, ShownOperation, chosen_checker, shown_operation
 from refute.tools.problems import ToolError
+from refute.tools.reduction_jobs import ReductionState, reduction_state
 
 _MOST_OPERATIONS = 20
 
 
 class ReduceFailureRequest(Request):
-    """A scenario of a session that failed (`session`, `id`), or one `history` and the `model` it violates."""
+    """A scenario of a session that failed (`session`, `id`), or one `history` and the `model` it violates.
+
+    `rerun` also looks for a smaller scenario in the background, by running smaller ones, each up to `reruns`
+    times, within `most_runs` and `run_time_limit_s`: call again with the same arguments to see how far it is.
+    """
 
     session: str | None = None
     id: str | None = None
@@ -29,11 +34,17 @@ class ReduceFailureRequest(Request):
     model: str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     time_limit_s: float = Field(default=30.0, gt=0)
+    rerun: bool = False
+    reruns: int = Field(default=3, ge=1, le=20)
+    most_runs: int = Field(default=60, ge=1, le=1000)
+    run_time_limit_s: float = Field(default=900.0, gt=0)
 
     @model_validator(mode="after")
     def _one_of_both(self) -> ReduceFailureRequest:
         if (self.history is None) == (self.session is None) or (self.session is None) != (self.id is None):
             raise ValueError("name a session and the id of a scenario, or a history")
+        if self.rerun and self.session is None:
+            raise ValueError("only a scenario of a session can be run again")
         return self
 
 
@@ -50,6 +61,7 @@ class ReducedFailure(Answer):
     reason: str = ""
     history: str
     picture: str
+    smaller: ReductionState | None = None
 
 
 def reduce_failure(request: ReduceFailureRequest) -> ReducedFailure:
@@ -80,7 +92,17 @@ def reduce_failure(request: ReduceFailureRequest) -> ReducedFailure:
     if isinstance(found, Result):
         said = "holds" if found.valid is True else f"cannot tell: {found.reason}"
         raise ToolError(f"{found.checker} {said}: there is nothing to reduce", where=path)
-    return _shown(found, checker)
+    smaller = _in_the_background(request) if request.rerun else None
+    return _shown(found, checker).model_copy(update={"smaller": smaller})
+
+
+def _in_the_background(request: ReduceFailureRequest) -> ReductionState:
+    assert request.session is not None
+    assert request.id is not None
+    words = ["--reruns", str(request.reruns), "--most-runs", str(request.most_runs)]
+    return reduction_state(
+        Path(request.session), request.id, [*words, "--run-time-limit", str(request.run_time_limit_s)]
+    )
 
 
 def _shown(note: ReducedNote, checker: str) -> ReducedFailure:

@@ -75,7 +75,11 @@ TOOLS: tuple[Tool, ...] = (
     Tool("get_run", "How far a run is", "runs:get_run", "read"),
     Tool("cancel_run", "Stop a run", "runs:cancel_run", "run", changes=True),
     Tool("check_history", "One history, one answer", "histories:check_history", "read", writes=("plot",)),
-    Tool("reduce_failure", "Make a failure smaller", "reductions:reduce_failure", "run", changes=True),
+    Tool(
+        *("reduce_failure", "Make a failure smaller", "reductions:reduce_failure", "run"),
+        changes=True,
+        destroys=True,
+    ),
     Tool("write_report", "Verify a session and write its report", "runs:write_report", "run", changes=True),
     Tool("read_artifact", "Read a file of a session", "artifacts:read_artifact", "read"),
 )

@@ -1,0 +1,82 @@
+"""Reductions by rerunning, as processes of their own: started, and looked at by a later call."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+from pydantic import Field
+
+from refute.session.files import read_json, write_json
+from refute.session.record import REDUCTIONS
+from refute.tools.answer import Answer
+
+_LAST = 6
+
+
+class ReductionState(Answer):
+    """How far it is. `state` is running, done or failed; `plan` runs the smallest scenario that still fails.
+
+    `rate` says how often that one failed; `finished` that nothing more could be left out, else `reason`.
+    """
+
+    state: str
+    plan: str | None = None
+    rate: str = ""
+    finished: bool = False
+    reason: str = ""
+    tried: int = 0
+    last: list[str] = Field(default_factory=list)
+
+
+def reduction_state(session: Path, scenario: str, words: Sequence[str]) -> ReductionState:
+    """Starts `refute reduce SESSION ID --rerun` unless that was done before; how far it is."""
+    folder = session.resolve() / REDUCTIONS
+    folder.mkdir(exist_ok=True)
+    job, log = folder / f"{scenario}.job.json", folder / f"{scenario}.log"
+    if not job.is_file():
+        command = [sys.executable, "-m", "refute.faces.cli", "reduce", str(session.resolve()), scenario]
+        with log.open("wb") as stream:
+            process = subprocess.Popen(
+                [*command, "--rerun", *words],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stream,
+                start_new_session=True,
+            )
+        started = psutil.Process(process.pid).create_time()
+        write_json(job, {"pid": process.pid, "started": started})
+    last = log.read_text(errors="replace").strip().splitlines()[-_LAST:]
+    if _runs(read_json(job)):
+        return ReductionState(state="running", last=last)
+    outcomes = sorted(folder.glob(f"{scenario}*/reduction.json"), key=lambda path: path.stat().st_mtime_ns)
+    if outcomes:
+        return shown_outcome(outcomes[-1].parent).model_copy(update={"last": last})
+    return ReductionState(state="failed", reason=last[-1] if last else "it ended without a word", last=last)
+
+
+def shown_outcome(folder: Path) -> ReductionState:
+    """What a reduction that ended has written. Raises SessionError."""
+    outcome = read_json(folder / "reduction.json")
+    failed, runs = outcome["rate"]
+    return ReductionState(
+        state="done",
+        plan=str(next(iter(folder.glob("*.md")))),
+        rate=f"{failed} of {runs}",
+        finished=outcome["finished"],
+        reason=outcome["reason"],
+        tried=len(outcome["tried"]),
+    )
+
+
+def _runs(job: dict[str, Any]) -> bool:
+    try:
+        process = psutil.Process(job["pid"])
+        ours = process.create_time() == job["started"]
+        return bool(ours and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False
