@@ -1,7 +1,7 @@
 """The two nodes that refute's own plan runs refute with: `node.py owner|witness …`.
 
-`owner SHARED PLAN` becomes `refute run PLAN`. `witness SHARED PLAN PORT` tells over HTTP what that run left
-behind, from `/proc` and from what refute answers in another process: never from what the run itself believes.
+`owner SHARED PLAN` does `refute run PLAN` and stays. `witness SHARED PLAN PORT` tells over HTTP what that run
+left behind, from `/proc` and from what refute answers in another process: not from what the run believes.
 `cut SHARED BYTES` shortens the newest history; `kill-guard SHARED` ends the guard with SIGKILL.
 """
 
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,16 @@ import psutil
 
 MARK = "REFUTE_EXAMPLE_OWNER"
 CLEAN_WITHIN_S = 10.0
+AS_PROMISED = "as promised"
+"""What every fact answers while the promise is kept; otherwise what is there instead."""
 
 
 def owner(shared: Path, plan: str) -> None:
-    """Becomes the run; everything that it starts inherits the mark."""
+    """Runs the plan in its own session, in which a kill of the node finds it; then waits to be ended."""
     os.environ[MARK] = str(shared)
     command = [sys.executable, "-m", "refute.faces.cli", "run", plan, "--session-root", str(sessions(shared))]
-    os.execv(command[0], command)
+    subprocess.run(command, check=False)
+    signal.pause()
 
 
 def sessions(shared: Path) -> Path:
@@ -54,7 +58,7 @@ def marked(shared: Path) -> list[psutil.Process]:
 
 
 def left(shared: Path) -> str:
-    """What is left of the run once it had its time: `nothing`, or how many processes run and are stopped."""
+    """What is left of the run once it had its time: how many processes run and are stopped."""
     deadline = time.monotonic() + CLEAN_WITHIN_S
     while True:
         there = marked(shared)
@@ -62,7 +66,7 @@ def left(shared: Path) -> str:
             break
         time.sleep(0.05)
     stopped = sum(is_stopped(process) for process in there)
-    return f"{len(there)} processes, {stopped} of them stopped" if there else "nothing"
+    return f"{len(there)} processes, {stopped} of them stopped" if there else AS_PROMISED
 
 
 def is_stopped(process: psutil.Process) -> bool:
@@ -73,12 +77,11 @@ def is_stopped(process: psutil.Process) -> bool:
         return False
 
 
-def phase(shared: Path) -> str:
-    """The phase that the newest attempt of the run is in, by its last mark; `none` before the first."""
-    path = newest(sessions(shared).glob("*/*/scenarios/*/*/run.jsonl"))
-    marks = path.read_text().splitlines() if path else []
-    names = [json.loads(line)["name"] for line in marks if '"phase"' in line and line.endswith("}")]
-    return names[-1] if names else "none"
+def phases_begun(shared: Path) -> set[str]:
+    """The phases that the first attempt of the newest run has begun: nine, and the tenth is its end."""
+    path = newest(sessions(shared).glob("*/*/scenarios/*/run-1/run.jsonl"))
+    lines = path.read_text().splitlines() if path else []
+    return {json.loads(line)["name"] for line in lines if '"phase"' in line and line.endswith("}")}
 
 
 def session(shared: Path) -> Path | None:
@@ -88,20 +91,30 @@ def session(shared: Path) -> Path | None:
 
 
 def verdict(shared: Path) -> str:
-    """What the newest session says once it is judged from disk: a PASS, or `no pass`."""
+    """The verdict of the newest session once it is judged from disk, where it is a PASS it must not be.
+
+    Once the nodes are being stopped, everything that a verdict needs has been recorded.
+    """
     folder = session(shared)
     if folder is None:
-        return "no pass"
+        return AS_PROMISED
     refute("run", "--resume", folder, "--judge")
     index = json.loads((folder / "session.json").read_text())
     found = [entry["verdict"] for entry in index["scenarios"].values()]
-    return " ".join(found) if any(name.startswith("PASS") for name in found) else "no pass"
+    too_early = "stop" not in phases_begun(shared)
+    return " ".join(found) if too_early and any(name.startswith("PASS") for name in found) else AS_PROMISED
 
 
-def verified(shared: Path) -> str:
-    """Whether `refute verify` accepts the newest session: exit codes 0 and 2 do, 1 does not."""
+def accepted(shared: Path) -> str:
+    """Whether `refute verify` accepts the newest session, a PASS."""
     code = refute("verify", session(shared) or shared)
-    return {0: "accepted", 2: "accepted", 1: "refused"}.get(code, f"exit code {code}")
+    return AS_PROMISED if code == 0 else f"exit code {code}"
+
+
+def refused(shared: Path) -> str:
+    """Whether `refute verify` says that the newest session is not what was recorded."""
+    code = refute("verify", session(shared) or shared)
+    return AS_PROMISED if code == 1 else f"exit code {code}"
 
 
 def refute(*words: object) -> int:
@@ -110,17 +123,25 @@ def refute(*words: object) -> int:
     return subprocess.run(command, capture_output=True, check=False).returncode
 
 
-FACTS: dict[str, Callable[[Path], str]] = {"left": left, "verdict": verdict, "verified": verified}
+FACTS: dict[str, Callable[[Path], str]] = {
+    "nothing-left": left,
+    "no-pass": verdict,
+    "accepted": accepted,
+    "refused": refused,
+}
 
 
 def witness(shared: Path, port: int) -> None:
-    """`GET /status` (phase, how many processes run and are stopped) and `GET /fact/NAME`."""
+    """`GET /status` (phases begun; how many processes there are, and stopped) and `GET /fact/NAME`.
+
+    A fact is answered with AS_PROMISED, or with what was found instead.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             there = marked(shared)
             document: dict[str, Any] = {
-                "phase": phase(shared),
+                "phases_begun": len(phases_begun(shared)),
                 "processes": len(there),
                 "stopped": sum(is_stopped(process) for process in there),
             }
@@ -136,7 +157,14 @@ def witness(shared: Path, port: int) -> None:
         def log_message(self, *_: object) -> None:
             pass
 
-    ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+    finally:
+        # Where the promise was broken, its pieces end with whoever found them.
+        for process in marked(shared):
+            with suppress(psutil.Error):
+                process.kill()
 
 
 def cut(shared: Path, size: int) -> None:
@@ -157,6 +185,7 @@ if __name__ == "__main__":
     role, place, *words = sys.argv[1:]
     folder = Path(place).resolve()
     folder.mkdir(parents=True, exist_ok=True)
+    print(f"{role} is up", flush=True)
     if role == "owner":
         owner(folder, words[0])
     elif role == "witness":

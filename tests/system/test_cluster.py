@@ -33,6 +33,16 @@ def test_nodes_start_get_ready_and_stop_with_nothing_left(tmp_path: Path) -> Non
     assert "ready as n2" in (tmp_path / "logs/n2.log").read_text()
 
 
+def test_nodes_without_a_port_for_one_another_start_too(tmp_path: Path) -> None:
+    spec = peer_spec().model_copy(
+        update={"ports": ("client",), "links": None, "command": ("{python}", "--version")}
+    )
+    with cluster_of(tmp_path) as linked, Cluster(spec, root=tmp_path, plan_dir=tmp_path) as cluster:
+        assert "link.n2" in linked.variables("n1")
+        assert "link.n2" not in cluster.variables("n1")
+        assert cluster.variables("n1")["peers"] == ""
+
+
 def test_what_a_node_started_itself_ends_with_it(tmp_path: Path) -> None:
     spec = peer_spec(1)
     spec = spec.model_copy(update={"command": (*spec.command, "--child")})

@@ -230,7 +230,7 @@ class Cluster:
         values = self._own_variables(node)
         for other in self.spec.nodes:
             values |= {f"{other}.{name}": value for name, value in self._own_variables(other).items()}
-            if other != node:
+            if other != node and self._has_links():
                 values[f"link.{other}"] = self.link_address(node, other)
         for port in self.spec.ports:
             values[f"addresses.{port}"] = ",".join(
@@ -325,7 +325,7 @@ class Cluster:
 
     def _peers(self, node: str) -> str:
         peers, rendered = self.spec.peers, []
-        if "peer" not in self.spec.ports and not self.spec.links:
+        if not self._has_links():
             return ""
         for peer in self.spec.nodes:
             if peer == node and not peers.include_self:
@@ -335,6 +335,10 @@ class Cluster:
             values = {"peer": peer, "address": address, "host": host, "port": port}
             rendered.append(render(peers.each, values, where="peers.each"))
         return peers.join.join(rendered)
+
+    def _has_links(self) -> bool:
+        # Nodes that share a machine and no protocol have no port for one another.
+        return self.spec.links is not None or "peer" in self.spec.ports
 
     def _link_port(self) -> str:
         return self.spec.links.port if self.spec.links else "peer"
