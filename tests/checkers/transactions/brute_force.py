@@ -170,12 +170,13 @@ def _class(kinds: tuple[str, ...]) -> str:
     return name + ("-process" if "process" in kinds else "")
 
 
-def weakly_consistent(history: History, level: str) -> bool:
+def weakly_consistent(history: History, level: str, *, sessions: bool = True) -> bool:
     """Read committed, read atomic or causal by the axioms of Biswas and Enea, over all commit orders.
 
     Where t3 reads a key from t1, every other t2 that wrote the key and is visible to the read commits
     before t1. Visible: seen by an earlier read of t3 (read committed); before t3 in its session or read
-    by t3 (read atomic); before t3 by any number of those steps (causal).
+    by t3 (read atomic); before t3 by any number of those steps (causal). Without `sessions` the order of
+    a process binds nobody.
     """
     ops = [op for op in history.operations if op.outcome is not Outcome.FAIL]
     final: dict[tuple[str, Any], int] = {}
@@ -207,7 +208,7 @@ def weakly_consistent(history: History, level: str) -> bool:
         (a, b)
         for a, first in enumerate(ops)
         for b, second in enumerate(ops)
-        if _precedes(first, second, "process")
+        if sessions and _precedes(first, second, "process")
     } | {(writer, b) for b, seen in enumerate(reads) for _, writer in seen if writer >= 0}
     visible = set(direct)
     while level == "causal":

@@ -9,12 +9,15 @@ from tiny_transactions import transaction
 from refute.history import History, Outcome
 
 
-def history_of(kinds: str, *, closed: bool = True, register: bool = False, unknown: bool = False) -> History:
+def history_of(
+    kinds: str, *, closed: bool = True, register: bool = False, unknown: bool = False, watched: bool = False
+) -> History:
     """Transactions 0 to n-1 with an edge of each kind from one to the next, the last back to the first.
 
     Each data edge has a key of its own: `ww` both append, `wr` the second reads what the first wrote,
     `rw` the first reads the key unwritten and the second writes it; `process` and `realtime` are in
-    time alone, everything else overlaps. With `closed` False the last edge goes from the first to the
+    time alone, everything else overlaps. Of registers the second of `ww` also reads what the first wrote,
+    unless they are `watched`: then a process for each reads first the one and then the other. With `closed` False the last edge goes from the first to the
     last instead, so that there is no cycle. Lists are read whole by an observer at the end. With
     `unknown` the first transaction is unknown, as far as it has no reads.
     """
@@ -34,6 +37,7 @@ def history_of(kinds: str, *, closed: bool = True, register: bool = False, unkno
         one: Any = 1 if register else [1]
         if kind == "ww":
             micro[source].append([write, key, 1])
+            micro[target] += [["r", key, 1]] if register and not watched else []
             micro[target].append([write, key, 2])
             whole[key] = [1, 2]
         elif kind == "wr":
@@ -65,5 +69,13 @@ def history_of(kinds: str, *, closed: bool = True, register: bool = False, unkno
         operations.append(
             transaction(count, asked, reads_all, Outcome.OK, process="observer", start=2, end=1003)
         )
+    for key in [key for key, values in whole.items() if watched and len(values) == 2]:
+        for value, start, end in ((1, 0, 998), (2, 999, 1009)):
+            operations.append(
+                transaction(
+                    len(operations), [["r", key, None]], [["r", key, value]], Outcome.OK,
+                    process=f"observer of {key}", start=start, end=end,
+                )
+            )  # fmt: skip
     operations.sort(key=lambda operation: operation.invoked_ns)
     return History(operations)

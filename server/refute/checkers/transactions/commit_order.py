@@ -99,13 +99,17 @@ def read_committed_demands(external: ExternalReads, meter: Meter) -> Iterator[De
                 later[key] = (writer, nearest_two[0])
 
 
-def read_atomic_demands(columns: RegisterColumns, external: ExternalReads, meter: Meter) -> Iterator[Demand]:
+def read_atomic_demands(
+    columns: RegisterColumns, external: ExternalReads, meter: Meter, *, sessions: bool = True
+) -> Iterator[Demand]:
     """Who precedes a reader in its session, or was read by it, precedes those it read the same keys from.
 
-    Needs repeatable reads. Of a session only the last writer of the key. O(n^(3/2)).
+    Needs repeatable reads. Of a session only the last writer of the key; without `sessions` every
+    transaction is one of its own. O(n^(3/2)).
     """
     last_writer: dict[tuple[int, int], int] = {}
-    outcome, chain = columns.timeline.outcome, columns.timeline.chains()
+    outcome = columns.timeline.outcome
+    chain = columns.timeline.chains() if sessions else list(range(len(outcome)))
     for txn, reads in enumerate(external.reads):
         if not txn % _METER_EVERY:
             meter.check()

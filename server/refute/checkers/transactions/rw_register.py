@@ -12,10 +12,8 @@ from refute.checkers.spending import BudgetSpentError, Meter
 from refute.checkers.transactions.answer import answer, cycle_anomaly, model_named
 from refute.checkers.transactions.append_columns import hashable
 from refute.checkers.transactions.cycles import Cycles, find_cycles
-from refute.checkers.transactions.exact import consumed_of, doubts_of, gaps_of, prove
+from refute.checkers.transactions.exact import consumed_of, doubts_of, gaps_of
 from refute.checkers.transactions.findings import Findings
-from refute.checkers.transactions.graph import Dependencies
-from refute.checkers.transactions.models import IsolationModel, closure
 from refute.checkers.transactions.register_columns import RegisterColumns, register_columns
 from refute.checkers.transactions.register_reads import judge_registers
 from refute.checkers.transactions.register_versions import (
@@ -25,14 +23,12 @@ from refute.checkers.transactions.register_versions import (
     register_dependencies,
 )
 from refute.checkers.transactions.register_words import RegisterReasons
-from refute.checkers.transactions.replay import serial_order
+from refute.checkers.transactions.settle import settle
 from refute.checkers.transactions.views import judge_views
 from refute.history import History, Operation
 
 _NAME = "rw-register"
 _ALGORITHM = "dependency graph from inferred version orders (Kingsbury and Alvaro 2020)"
-# Models that need no order of versions: without circular information flow some order always fits.
-_NO_ORDER = ("read-uncommitted", "read-committed")
 
 
 def check_rw_register(
@@ -48,9 +44,10 @@ def check_rw_register(
     """Which anomalies a register history has, and whether `model` forbids one of them.
 
     The anomalies are those that the inferred version orders show. Where these leave something open,
-    their absence proves nothing yet: then a serial order (or one of snapshots) is looked for, and the
-    answer is True only with such a proof, else unknown; `accept_inferred` makes it True with the
-    assumption said. Raises CheckerError for a model that does not exist.
+    their absence proves nothing yet: then read atomic and monotonic atomic view are decided by their
+    axioms, and for the others a serial order (or one of snapshots) is looked for. The answer is True
+    only with such a proof, else unknown; `accept_inferred` makes it True with the assumption said.
+    Raises CheckerError for a model that does not exist.
     """
     wanted = model_named(model)
     inference = Inference(True, writes_follow_reads, sequential_keys, linearizable_keys)
@@ -76,7 +73,7 @@ def check_rw_register(
         _name_cycles(columns, found, cycles, findings)
         if not spent and not findings.doubts and wanted.level not in levels:
             try:
-                proof = _settle(
+                proof = settle(
                     columns, found.graph, wanted, open_count, findings, meter, accept=accept_inferred
                 )
             except BudgetSpentError as error:
@@ -109,40 +106,3 @@ def _name_cycles(
         )
 
     judge_views(cycles, operations, misses, sees, findings)
-
-
-def _settle(
-    columns: RegisterColumns,
-    graph: Dependencies,
-    model: IsolationModel,
-    open_count: int,
-    findings: Findings,
-    meter: Meter,
-    *,
-    accept: bool,
-) -> str:
-    """Proves or refutes what the inferred orders leave open; gives the proof in words.
-
-    A serial order in which the order of the model's level holds satisfies every model of that level.
-    """
-    if closure(findings.counts) & model.forbids or not open_count or model.name.endswith(_NO_ORDER):
-        return ""
-    if serial_order(columns, graph, model.level) is not None:
-        return f"a serial order of {len(columns.timeline.operations)} transactions explains every read"
-    doubts = list(findings.doubts)
-    proof = ""
-    snapshot = model.name.endswith("snapshot-isolation")
-    if snapshot or "not-serializable" in model.forbids:
-        proof = prove(columns, findings, meter, snapshot=snapshot, level=model.level)
-        if proof or closure(findings.counts) & model.forbids:
-            return proof
-    findings.doubts[:] = doubts
-    sentence = (
-        f"the inferred order of versions shows no anomaly that {model.name} forbids, but it leaves the order "
-        f"open for {open_count} keys, and no order of the transactions was found that explains every read"
-    )
-    if accept:
-        findings.assumptions.append(f"inference suffices: {sentence}")
-    else:
-        findings.doubts.append(sentence)
-    return ""

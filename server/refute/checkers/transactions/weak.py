@@ -64,7 +64,7 @@ def _check(level: str, history: History, budget: Budget) -> Result:
         external = external_reads(columns)
         _judge_within(columns, external, findings, atomic=level != "read-committed")
         if not external.unrepeatable or level == "read-committed":
-            _judge_order(level, columns, external, findings, meter)
+            judge_order(level, columns, external, findings, meter)
     except BudgetSpentError as error:
         spent = str(error)
     forbidden = tuple(anomaly for anomaly in findings.anomalies if anomaly.name in _FORBIDDEN)
@@ -121,12 +121,24 @@ def _judge_within(
             )
 
 
-def _judge_order(
-    level: str, columns: RegisterColumns, external: ExternalReads, findings: Findings, meter: Meter
+def judge_order(
+    level: str,
+    columns: RegisterColumns,
+    external: ExternalReads,
+    findings: Findings,
+    meter: Meter,
+    *,
+    sessions: bool = True,
 ) -> None:
+    """Adds an anomaly where no commit order satisfies the axiom of the level; exact.
+
+    Without `sessions` the order of a process binds nobody (not for causal consistency, which is about
+    sessions). Raises BudgetSpentError.
+    """
     count = len(columns.timeline.operations)
     builder = DependencyBuilder(count)
-    builder.add(columns.timeline.session_source, columns.timeline.session_target, PROCESS)
+    if sessions:
+        builder.add(columns.timeline.session_source, columns.timeline.session_target, PROCESS)
     flow = {(writer, reader) for reader, reads in enumerate(external.reads) for _, writer in reads} - {
         (INITIAL, reader) for reader in range(count)
     }
@@ -139,7 +151,7 @@ def _judge_order(
     if level == "read-committed":
         demands = read_committed_demands(external, meter)
     elif level == "read-atomic":
-        demands = read_atomic_demands(columns, external, meter)
+        demands = read_atomic_demands(columns, external, meter, sessions=sessions)
     else:
         demands = causal_demands(columns, external, meter)
     why: dict[tuple[int, int], tuple[int, int]] = {}
