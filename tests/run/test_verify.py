@@ -56,6 +56,12 @@ def edit_report(folder: Path) -> str:
     return "report.md"
 
 
+def edit_page(folder: Path) -> str:
+    path = folder / "report.html"
+    path.write_text(path.read_text().replace("FAIL-reproducible", "PASS-smoke"))
+    return "report.html"
+
+
 def remove_faults(folder: Path) -> str:
     one(folder, "faults.jsonl").unlink()
     return "faults.jsonl"
@@ -72,6 +78,7 @@ TAMPERINGS = [
     delete_history_line,
     change_landing_counter,
     edit_report,
+    edit_page,
     remove_faults,
     add_attempt,
 ]

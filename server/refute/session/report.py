@@ -19,6 +19,7 @@ from refute.session.files import plain, read_json, write_text
 from refute.session.picture.conflict import recorded_conflicts
 from refute.session.picture.write import attempt_page
 from refute.session.record import ScenarioEntry, Session
+from refute.session.report_page import report_page
 
 _MOST_OPERATIONS = 12
 
@@ -78,7 +79,7 @@ def render_report(session: Session) -> str:
 
 
 def write_report(session: Session) -> Path:
-    """Writes `report.md`, and a page and a picture for each finding; returns the path of the report."""
+    """Writes `report.md`, the same as a page, and two pages for each finding; the path of `report.md`."""
     plan = read_plan(session.folder / "plan.md")
     for entry in session.index.scenarios.values():
         if entry.verdict.startswith("FAIL"):
@@ -94,7 +95,9 @@ def write_report(session: Session) -> Path:
                 )
                 write_text(session.folder / "findings" / f"{entry.id}.html", page)
     path = session.folder / "report.md"
-    write_text(path, render_report(session))
+    text = render_report(session)
+    write_text(session.folder / "report.html", report_page(text))
+    write_text(path, text)
     return path
 
 

@@ -10,6 +10,7 @@ from refute.errors import RefuteError
 from refute.session.files import read_json
 from refute.session.record import Session
 from refute.session.report import render_report
+from refute.session.report_page import report_page
 from refute.session.verdicts import judge_scenario, verdict_document
 from refute.verdict import Verdict, may_lower
 
@@ -91,5 +92,8 @@ def _report(session: Session) -> Iterator[Mismatch]:
     try:
         if path.read_text(encoding="utf-8") != render_report(session):
             yield Mismatch("report.md", "the report is not the one that the recorded files give")
+        page = session.folder / "report.html"
+        if page.is_file() and page.read_text(encoding="utf-8") != report_page(render_report(session)):
+            yield Mismatch("report.html", "the page is not the one that the recorded files give")
     except (RefuteError, ValueError, KeyError) as error:
         yield Mismatch("report.md", f"the report cannot be written again: {error}")

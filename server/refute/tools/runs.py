@@ -164,7 +164,7 @@ def write_report(request: RunRequest) -> ReportWritten:
     Where the evidence or a verdict does not match, nothing is written and the mismatches are the answer.
     """
     verified = verify(request)
-    written = ("report.md: ", "findings/")
+    written = ("report.md: ", "report.html: ", "findings/")
     if verified.mismatches and all(mismatch.startswith(written) for mismatch in verified.mismatches):
         write(Session.open(Path(request.session)))
         return verify(request)
