@@ -11,3 +11,7 @@ class NemesisError(UnavailableError):
 
 class FaultInputError(InputError):
     """What was asked for is no fault, or not one that this system can have."""
+
+
+class FaultUnavailableError(NemesisError):
+    """This machine, or this user, cannot have a fault that a run wants; other scenarios may still run."""

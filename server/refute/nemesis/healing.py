@@ -80,11 +80,11 @@ def heal_entries(ledger: Ledger, entries: Iterable[Entry], *, by: str, why: str)
 def end_processes(state: LedgerState) -> tuple[list[str], dict[str, str]]:
     """End what a run has started and is not a fault; which processes those were, what is left of which."""
     ended, failed = [], {}
-    for name, undo in state.resources.items():
-        if leader := undo["handle"].get("leader"):
-            if not is_alive(ProcessId(*leader)):
-                continue
-            ended.append(name)
+    processes = {name: undo for name, undo in state.resources.items() if "leader" in undo["handle"]}
+    for name, undo in processes.items():
+        if not is_alive(ProcessId(*undo["handle"]["leader"])):
+            continue
+        ended.append(name)
         if left := left_after(undo):
             failed[name] = left
     # Those that were started a moment before the owner died, or that left their node's session.
@@ -93,6 +93,10 @@ def end_processes(state: LedgerState) -> tuple[list[str], dict[str, str]]:
         handle = {"leader": [process.pid, process.started], "members": []}
         if left := left_after({"verb": "end", "handle": handle}):
             failed[f"pid {process.pid}"] = left
+    # What processes held, such as a file system, can go only now: last made, first undone.
+    for name, undo in reversed(state.resources.items()):
+        if name not in processes and (left := left_after(undo)):
+            failed[name] = left
     return ended, failed
 
 

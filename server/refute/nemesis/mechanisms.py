@@ -11,12 +11,18 @@ from refute.nemesis.clock.plane import ClockPlane
 from refute.nemesis.plane import Plane, Probe, Site
 from refute.nemesis.process.plane import ProcessPlane
 from refute.nemesis.proxy.plane import ProxyPlane
+from refute.nemesis.storage.plane import StoragePlane
 from refute.plan.document import PlanError
 from refute.plan.fault_catalog import CATALOG, fault_entry
 from refute.plan.fault_catalog import PLANES as CATALOG_PLANES
 
-PLANES: dict[str, type[Plane]] = {"process": ProcessPlane, "proxy": ProxyPlane, "clock": ClockPlane}
-ALWAYS = frozenset({"process", "proxy"})
+PLANES: dict[str, type[Plane]] = {
+    "process": ProcessPlane,
+    "proxy": ProxyPlane,
+    "clock": ClockPlane,
+    "storage": StoragePlane,  # last, so that its words are outermost: other namespaces are inside its own
+}
+ALWAYS = frozenset({"process", "proxy", "storage"})
 
 
 def implemented() -> frozenset[tuple[str, str]]:
@@ -27,8 +33,8 @@ def implemented() -> frozenset[tuple[str, str]]:
 def planes_for(site: Site) -> list[Plane]:
     """The planes of a run, in the order in which they are prepared.
 
-    Those that change nothing about how nodes are started are always there; any other only where a fault of
-    it is wanted.
+    Those that change nothing about how nodes are started, unless one of their faults that has to is wanted,
+    are always there; any other only where a fault of it is wanted.
     """
     wanted = {plane for plane, _ in site.wanted}
     return [plane(site) for name, plane in PLANES.items() if name in ALWAYS or name in wanted]

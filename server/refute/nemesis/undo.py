@@ -40,6 +40,8 @@ _MODULES = {
     "lift": "refute.nemesis.proxy.undo",
     "remove-socket": "refute.nemesis.proxy.undo",
     "true-time": "refute.nemesis.clock.undo",
+    "remount": "refute.nemesis.storage.undo",
+    "remove-image": "refute.nemesis.storage.undo",
 }
 
 

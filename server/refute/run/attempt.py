@@ -8,7 +8,7 @@ from pathlib import Path
 
 from refute.errors import InputError, RefuteError, UnavailableError
 from refute.history import Operation, Outcome, Phase
-from refute.nemesis.errors import NemesisError
+from refute.nemesis.errors import FaultUnavailableError, NemesisError
 from refute.plan.scenario import BoundArm, Budget, Scenario, Workload
 from refute.plan.step import FaultAction, FaultStep
 from refute.run.directed import run_steps
@@ -56,6 +56,10 @@ def run_attempt(spec: AttemptSpec, folder: Path, *, say: Say, stop: threading.Ev
                 _perform(stage, spec, scenario, arm, timeline)
                 performed = True
                 timeline.mark("phase", "stop")
+        except FaultUnavailableError as error:  # the scenario cannot be judged here; others can
+            timeline.mark("trouble", type(error).__name__, str(error))
+            say(str(error))
+            return
         except (InputError, UnavailableError, NemesisError) as error:
             if (
                 performed

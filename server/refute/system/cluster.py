@@ -260,7 +260,7 @@ class Cluster:
 
         Raises ClusterInputError where the command does not exist.
         """
-        prefix = self.placement.command_prefix
+        prefix = (*self._placed(node).inside, *self.placement.command_prefix)
         if prefix and shutil.which(argv[0], path=self.environment(node).get("PATH")) is None:
             raise ClusterInputError(f"the command {argv[0]!r} does not exist")
         result = run_words([*prefix, *argv], self.working_directory(node), self.environment(node), timeout_s)

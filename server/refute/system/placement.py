@@ -27,7 +27,9 @@ class NodePlacement:
     directory. `outside` maps a port name to the address at which this process reaches it, where that
     differs from host and port. `namespace` is a process that lives in the node's network namespace for as
     long as the run does, where that is not ours. `preload` are libraries that the loader puts before all
-    others, `alone` is environment of the node's process that its commands do not get."""
+    others, `alone` is environment of the node's process that its commands do not get. `inside` are the words
+    before any other program that has to see the node's files.
+    """
 
     host: str = "127.0.0.1"
     prefix: tuple[str, ...] = ()
@@ -37,6 +39,7 @@ class NodePlacement:
     namespace: int | None = None
     preload: tuple[Path, ...] = ()
     alone: Mapping[str, str] = field(default_factory=dict)
+    inside: tuple[str, ...] = ()
 
     def with_(self, other: NodePlacement) -> NodePlacement:
         """Both together; what `other` sets wins, its words come first (outermost)."""
@@ -49,6 +52,7 @@ class NodePlacement:
             namespace=other.namespace or self.namespace,
             preload=tuple(dict.fromkeys((*self.preload, *other.preload))),
             alone={**self.alone, **other.alone},
+            inside=(*other.inside, *self.inside),
         )
 
 

@@ -42,17 +42,26 @@ ENTRIES = (
     _storage(
         kind="power-loss",
         does="everything that was not synced is dropped, and the node is killed: its file system is shut "
-        "down without flushing and mounted again",
+        "down without flushing and mounted again; all nodes of one fault lose it at one moment, and each "
+        "stays off until it is started",
         is_not="SIGKILL, which keeps the page cache",
         tests=_DURABLE,
         cannot_test=("performance", "liveness", "fairness"),
-        parameters=(),
-        needs="root with loop devices and ext4, or a user-space file system",
-        probe="a file written without fsync is gone after it, and one with fsync is there",
+        parameters=(
+            Parameter("version", "text", "the version (of the system's description) in which it comes back"),
+        ),
+        needs="root with mount namespaces, loop devices and ext4; wanted before the nodes start, so that "
+        "their {data} are on a file system of their own",
+        probe="on a file system of our own, a file written without fsync is gone and one with fsync is there",
         injector="a probe write returns EIO; the unsynced probe file is gone, the synced one is there",
-        victim="the node's exit, and its data after the mount",
-        cleanup="our own mount, loop device and image are removed",
-        infidelities=("the disk's own cache is not lost, and no sector is torn",),
+        victim="files of the node on that file system, open or in its data directory: none while it is cut",
+        cleanup="the file system is mounted again and takes writes, the node runs; at the end mount, loop "
+        "device and image are gone with our namespace",
+        infidelities=(
+            "the disk's own cache is not lost, and no sector is torn",
+            "what the node keeps outside its data directory is not lost",
+            "peers see a clean end of its connections at once, as from no dead machine",
+        ),
     ),
     _storage(
         kind="disk-full",

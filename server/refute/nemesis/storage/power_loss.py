@@ -1,0 +1,193 @@
+"""Power loss: what was not synced is gone, the node is dead, its file system comes back from its journal."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ClassVar
+
+from refute.history.fault import Reading, Signal
+from refute.nemesis.errors import FaultInputError
+from refute.nemesis.plane import Fault, Probe, Readings, Snapshot, counter
+from refute.nemesis.storage.family import kill_all, listed, not_running, start_those_that_ended, worst
+from refute.nemesis.storage.volume import Volume
+from refute.nemesis.storage.volumes import Volumes, volume_for_probing
+from refute.nemesis.undo import Undo
+from refute.system.cluster import Cluster
+
+CUT = "write EIO, synced probe there, unsynced probe gone"
+_NOT_CUT = "not cut"
+
+
+class PowerLoss:
+    """Power losses of nodes whose data are on volumes.
+
+    The nodes of one fault lose it at one moment: all file systems are shut down before any node is killed,
+    and all are back before any node can start. A node stays off until the fault is healed.
+    """
+
+    kinds: ClassVar[frozenset[str]] = frozenset({"power-loss"})
+
+    def __init__(self, cluster: Cluster, volumes: Volumes) -> None:
+        self._cluster = cluster
+        self._volumes = volumes
+        self._probes: dict[str, Reading] = dict.fromkeys(volumes.of, _NOT_CUT)
+
+    @staticmethod
+    def probe(kind: str) -> Probe:  # noqa: ARG004 (a verb of all families)
+        """A file system of our own loses its power: the unsynced file is gone, the synced one is there."""
+        with volume_for_probing() as volume:
+            if volume.image is None:
+                return Probe(
+                    False,
+                    "it needs root: only root can mount an ext4 image here; an ordinary user could have a "
+                    "user-space file system, for which refute has no mechanism",
+                )
+            token = _token()
+            write_probes(volume, token)
+            volume.shut_down()
+            found = _read_back(volume, token, volume.try_to_write())
+            return Probe(found == CUT, "" if found == CUT else f"after the cut: {found}")
+
+    def targets(self, fault: Fault) -> tuple[str, ...]:
+        """The nodes; each on its volume."""
+        if not fault.nodes:
+            raise FaultInputError("power-loss: name a node, or all")
+        version = fault.parameters.get("version")
+        if version and version not in self._cluster.spec.versions:
+            raise FaultInputError(f"the system has no version {version!r}", where=listed(fault.nodes))
+        for node in fault.nodes:
+            self._volumes.require_used(node)
+        return fault.nodes
+
+    def undos(self, fault: Fault) -> tuple[Undo, ...]:
+        """Whoever finds a volume shut down kills its node and mounts it again."""
+        return tuple(remount_undo(self._cluster, node, self._volumes.of[node]) for node in fault.nodes)
+
+    def apply(self, fault: Fault, take: Callable[[str], None]) -> Mapping[str, Any]:
+        """Cut, kill, unmount, mount, look."""
+        volumes = {node: self._volumes.of[node] for node in fault.nodes}
+        token = _token()
+        for volume in volumes.values():
+            write_probes(volume, token)
+        cut_ns = cut(list(volumes.values()))
+        writes = {node: volume.try_to_write() for node, volume in volumes.items()}
+        exits = kill_all(self._cluster, fault.nodes)
+        for node, volume in volumes.items():
+            volume.detach()
+            take(f"{node}.storage.in_use")
+        for node, volume in volumes.items():
+            self._probes[node] = _read_back(volume, token, writes[node])
+        return {
+            "on_ns": max(cut_ns),
+            "cut_apart_ms": round((max(cut_ns) - min(cut_ns)) / 1e6, 3),
+            "back_after_ms": round((time.monotonic_ns() - max(cut_ns)) / 1e6, 1),
+            "exits": exits,
+            "probes": {node: self._probes[node] for node in fault.nodes},
+        }
+
+    def measure(self) -> Snapshot:
+        """What the last power loss of each node has left of its probes."""
+        return {f"{node}.storage.probes": found for node, found in self._probes.items()}
+
+    def signals(self, fault: Fault, readings: Readings) -> tuple[Signal, ...]:
+        """The probes of all nodes over the cut, and that there was something of each node to lose."""
+        before, during, after = readings.before, readings.during, readings.after
+        nodes = fault.nodes
+        in_use = [[counter(at, f"{node}.storage.in_use") for node in nodes] for at in (before, during, after)]
+        return (
+            Signal(
+                "injector",
+                f"{listed(nodes)}: probe files over the cut",
+                "written before the cut, read after the journal was replayed",
+                "becomes",
+                _NOT_CUT,
+                worst(during, nodes, "storage.probes", CUT),
+                worst(after, nodes, "storage.probes", CUT),
+                CUT,
+            ),
+            Signal(
+                "victim",
+                f"{listed(nodes)}: files of the node on the file system that was cut",
+                "its open files, and those in its data directory",
+                "stops",
+                _least(in_use[0]),
+                _most(in_use[1]),
+                _least(in_use[2]),
+            ),
+        )
+
+    def heal(self, fault: Fault, version: str | None) -> None:
+        """Power is back: the nodes are started with what is left."""
+        for node in fault.nodes:
+            volume = self._volumes.of[node]
+            if volume.try_to_write() != "ok":
+                kill_all(self._cluster, [node])
+                volume.detach()
+                volume.attach()
+            volume.clear_probe()
+        start_those_that_ended(self._cluster, fault.nodes, version or fault.parameters.get("version"))
+
+    def verify_healed(self, fault: Fault) -> str | None:
+        """Every volume takes writes, every node runs."""
+        left = [f"{node}: {volume_left(self._volumes.of[node])}" for node in fault.nodes]
+        left = [words for words in left if not words.endswith("None")]
+        return "; ".join(left) or not_running(self._cluster, fault.nodes)
+
+    def close(self) -> None:
+        """The volumes are not ours."""
+
+
+def cut(volumes: Sequence[Volume]) -> list[int]:
+    """Shut all of them down at the same time; when each was (monotonic ns).
+
+    A file system takes no writes from the moment of the call on, but it returns only when the end of the
+    journal is on the disk: so nobody waits for that of another. Raises NemesisError.
+    """
+
+    def one(volume: Volume) -> int:
+        called_ns = time.monotonic_ns()
+        volume.shut_down()
+        return called_ns
+
+    with ThreadPoolExecutor(len(volumes)) as pool:
+        return list(pool.map(one, volumes))
+
+
+def write_probes(volume: Volume, token: bytes) -> None:
+    """One that is synced and one that is not."""
+    volume.write_synced(token)
+    volume.write_unsynced(token)
+
+
+def remount_undo(cluster: Cluster, node: str, volume: Volume) -> Undo:
+    """Undo for a file system that takes no writes any more."""
+    process = cluster.nodes.get(node)
+    leader = [process.identity.pid, process.identity.started] if process else None
+    return Undo("remount", {**volume.handle(), "node": leader})
+
+
+def volume_left(volume: Volume) -> str | None:
+    """What keeps a volume from taking writes."""
+    found = volume.try_to_write()
+    return None if found == "ok" else f"a write fails: {found}"
+
+
+def _read_back(volume: Volume, token: bytes, write: str) -> str:
+    volume.detach()
+    volume.attach()
+    return f"write {write}, {volume.what_is_there(token)}"
+
+
+def _token() -> bytes:
+    return uuid.uuid4().hex.encode()
+
+
+def _least(values: list[float | None]) -> float | None:
+    return None if None in values else min(value for value in values if value is not None)
+
+
+def _most(values: list[float | None]) -> float | None:
+    return None if None in values else max(value for value in values if value is not None)
