@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from refute.checkers.catalog import CheckerError
@@ -51,19 +52,29 @@ class PersonalModel(Model):
         extra = hashable(dict(operation.extra))
         output = hashable(operation.output) if known else None
         call = Call(operation.kind, (key, hashable(operation.input), extra), output, known, operation.process)
-        self._operations.setdefault(call, operation)
+        unanswered = replace(operation, outcome=Outcome.INFO, output=None, completed_ns=None)
+        self._operations.setdefault(call, operation if known else unanswered)
+        # A proof may leave open whether an operation of the record had an answer yet.
+        self._operations.setdefault(_without_answer(call), unanswered)
         return None if not known and self._reads(operation) else call
+
+    def _operation(self, call: Call) -> Operation:
+        return self._operations[call if call.known else _without_answer(call)]
 
     def reads(self, call: Call) -> bool:
         """What the model says of the operation."""
-        return bool(self._reads(self._operations[call]))
+        return bool(self._reads(self._operation(call)))
 
     def step(self, state: State, call: Call) -> tuple[bool, State]:
         """What the model says. Raises CheckerError where it says something else than a pair."""
-        answer = self.given.step(state, self._operations[call])
+        answer = self.given.step(state, self._operation(call))
         if not isinstance(answer, tuple) or len(answer) != 2:
             raise CheckerError(f"step of model {self.name} must return (allowed, state), not {answer!r}")
         return bool(answer[0]), answer[1]
+
+
+def _without_answer(call: Call) -> Call:
+    return call._replace(output=None, known=False)
 
 
 class _Anything(dict[str, str]):
