@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from refute.history.fault import Landing
+from refute.history.fault import Landing, Signal
 from refute.nemesis.errors import FaultInputError, NemesisError
 from tests.nemesis.conftest import Room
 from tests.nemesis.peers import ask, eventually
@@ -35,6 +35,10 @@ def all_flow(room: Room) -> bool:
     return len(flowing(room, 0.1)) == 6
 
 
+def victims_of(landing: Landing) -> list[Signal]:
+    return [signal for signal in landing.signals if signal.side == "victim"]
+
+
 def lines(room: Room, receiver: str, sender: str) -> list[int]:
     return [int(number) for number in ask(room.cluster, receiver, "/lines").get(sender, [])]
 
@@ -53,7 +57,9 @@ def test_an_isolated_node_is_heard_by_nobody_and_hears_nobody(room: Room) -> Non
     assert landing.targets == ("n1->n2", "n1->n3", "n2->n1", "n3->n1")
     assert len(moved(landing)["injector"]) == 4
     assert len(moved(landing)["victim"]) == 4
-    assert all(s.during == 0 and s.source.endswith("kernel") for s in landing.signals if s.side == "victim")
+    assert all(s.during == 0 and s.source.endswith("own sockets") for s in victims_of(landing))
+    # Afterwards bytes arrive again, and how many is read for a second.
+    assert eventually(lambda: all(s.after for s in victims_of(room.nemesis.landing(fault))))
 
 
 def test_what_was_held_is_delivered_late(room: Room) -> None:
@@ -174,8 +180,9 @@ def test_a_delay_keeps_bytes_back_in_order(room: Room, distribution: str) -> Non
     by = {"links": ["n1->n2"], "by": "80ms", "jitter": "20ms", "distribution": distribution}
     fault = room.apply({"delay": by})
     landing = landed_within(room, fault)
-    victim = landing.signals[1]
-    assert victim.before < 5 < 40 < victim.during < 400  # type: ignore[operator]
+    (victim,) = victims_of(landing)
+    assert victim.source == "sent and not yet received, by the sockets of n1 and n2"
+    assert victim.before < 40 == victim.expected <= victim.during < 400  # type: ignore[operator]
     room.nemesis.heal()
     numbers = lines(room, "n2", "n1")
     assert numbers == sorted(numbers)
@@ -203,7 +210,8 @@ def test_a_limit_lets_so_many_bytes_pass(room: Room, kind: str) -> None:
     passed = {link: count - before[link] for link, count in counts(room).items()}
     assert 50 <= passed["n1->n2"] <= 450  # answers share the link
     assert passed["n1->n3"] > 700
-    assert room.nemesis.landing(fault).landed
+    (victim,) = victims_of(landed_within(room, fault))
+    assert victim.source == "sent and not yet received, by the sockets of n1 and n2"
     room.nemesis.heal()
 
 
@@ -213,7 +221,11 @@ def test_a_reset_ends_connections_and_nodes_come_back(room: Room) -> None:
     before = room.nemesis._planes["proxy"].measure()["n1->n2.connections"]
     fault = room.apply({"reset": {"links": ["n1->n2"]}})
     landing = landed_within(room, fault)
-    assert moved(landing)["injector"] == ["n1->n2: reset_connections"]
+    assert moved(landing) == {
+        "injector": ["n1->n2: reset_connections"],
+        "victim": ["n2: connections with n1"],
+    }
+    assert victims_of(landing)[0].source == "n2's own sockets"
     assert eventually(lambda: room.nemesis._planes["proxy"].measure()["n1->n2.connections"] > before)  # type: ignore[operator]
     room.nemesis.heal()
     assert eventually(lambda: all_flow(room))
@@ -252,6 +264,7 @@ def test_a_truncated_stream_ends_in_the_middle(room: Room) -> None:
     assert eventually(lambda: all_flow(room))
 
 
+@pytest.mark.fault("proxy", "slow-close", shows="landing")
 def test_a_late_close(room: Room) -> None:
     assert eventually(lambda: all_flow(room))
     fault = room.apply({"fault": {"plane": "proxy", "kind": "slow-close", "links": ["n1->n2"], "by": "60s"}})
@@ -259,7 +272,8 @@ def test_a_late_close(room: Room) -> None:
     measure = room.nemesis._planes["proxy"].measure
     assert eventually(lambda: measure()["n1->n3.open"] == 0)
     assert measure()["n1->n2.open"] >= 1  # type: ignore[operator]
-    assert room.nemesis.landing(fault).signals[0].moved
+    (victim,) = victims_of(landed_within(room, fault))
+    assert victim.name == "n2: looks that found a connection open whose other end n1 had closed"
     room.nemesis.heal(fault)  # the ends that were kept back are passed on
     assert eventually(lambda: measure()["n1->n2.open"] == 0)
 

@@ -19,6 +19,7 @@ SAMPLE_EVERY_S = 0.25
 _BASELINE_NS = 2_000_000_000
 _SETTLED_AFTER_NS = 80_000_000
 _SHORTEST_NS = 20_000_000
+_AFTER_NS = 1_000_000_000
 
 
 @dataclass(slots=True)
@@ -31,12 +32,23 @@ class Around:
     settled: Timed | None = None
     during: Timed | None = None
     after: Timed | None = None
+    healed: Timed | None = None
     applied_ns: int = 0
     victims: dict[tuple[str, str], VictimSeries] = field(default_factory=dict)
 
     def readings(self) -> Readings:
         """As the planes take them."""
-        return Readings(self.baseline, self.before, self.start, self.settled, self.during, self.after)
+        return Readings(
+            *(self.baseline, self.before, self.start, self.settled),
+            *(self.during, self.after, self.healed),
+        )
+
+    @property
+    def complete(self) -> bool:
+        """Whether what came after it was read for as long as is of interest."""
+        if self.healed is None or self.after is None:
+            return False
+        return self.after.time_ns - self.healed.time_ns >= _AFTER_NS
 
 
 @dataclass(slots=True)
@@ -72,6 +84,7 @@ class Sampler(threading.Thread):
         self._watched: dict[tuple[str, str], VictimSeries] = {}
         self._busy: set[tuple[str, str]] = set()
         self._on: list[Around] = []
+        self._over_now: list[Around] = []
 
     def run(self) -> None:
         """Until `end`."""
@@ -80,6 +93,7 @@ class Sampler(threading.Thread):
             if time.monotonic() >= next_sample_s:
                 next_sample_s = time.monotonic() + SAMPLE_EVERY_S
                 self._samples.append(self.take())
+                self._follow(self._samples[-1])
                 for series in list(self._watched.values()):
                     self._read_victim(series)
             settles_s = min((self._settle(around) for around in list(self._on)), default=math.inf)
@@ -144,8 +158,9 @@ class Sampler(threading.Thread):
             self._on.remove(around)
 
     def ended(self, around: Around) -> None:
-        """It was healed."""
-        around.after = self.take()
+        """It was healed; the samples of the next second are what came after."""
+        around.healed = around.after = self.take()
+        self._over_now.append(around)
 
     def now(self, around: Around) -> Around:
         """What was read so far with the present as its last reading, for a fault that is still on."""
@@ -155,9 +170,17 @@ class Sampler(threading.Thread):
             *(around.baseline, around.before, around.start, around.settled),
             Timed(present.time_ns, {**present.values, **kept}),
             None,
+            None,
             around.applied_ns,
             around.victims,
         )
+
+    def _follow(self, sample: Timed) -> None:
+        for around in list(self._over_now):
+            if around.healed is not None and sample.time_ns > around.healed.time_ns:
+                around.after = sample
+            if around.complete:
+                self._over_now.remove(around)
 
     def _settle(self, around: Around) -> float:
         # Bytes that were on their way when the fault came have arrived by then. When to look again (s).

@@ -194,7 +194,7 @@ class Nemesis:
         )
 
     def landing(self, fault: str) -> Landing:
-        """The evidence for one fault so far; final once it is healed."""
+        """The evidence for one fault so far; final a second after it is healed."""
         injection = self._injections[fault]
         if injection.landing is not None:
             return injection.landing
@@ -204,7 +204,7 @@ class Nemesis:
         landing = Landing(
             fault, injection.fault.plane, injection.fault.kind, injection.targets, signals, injection.note
         )
-        if injection.phase is FaultPhase.HEALED:
+        if injection.phase is FaultPhase.HEALED and (injection.around.complete or self._over.is_set()):
             injection.landing = landing
         return landing
 

@@ -67,7 +67,8 @@ class Readings:
     """What was read around one fault, oldest first.
 
     The baseline ends with `before`; the fault was on from `start` on, settled (nothing of before still in
-    flight) at `settled`, and was last read at `during`.
+    flight) at `settled`, and was last read at `during`. It was gone at `healed`, and `after` is up to a
+    second later: what goes over a link again takes its time.
     """
 
     baseline: tuple[Timed, ...]
@@ -76,6 +77,7 @@ class Readings:
     settled: Timed | None
     during: Timed | None
     after: Timed | None
+    healed: Timed | None = None
 
 
 class Plane(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 from refute.nemesis.proxy.end import End
 from refute.nemesis.proxy.flow import Flow
@@ -30,6 +31,8 @@ class Connection:
         self.cut_short = False
         self._on_close = on_close
         self.near = End(loop, caller, up=True)
+        self._caller_s, self._ours = _addresses(caller)
+        self._ours_there: tuple[str, int] | None = None
         self.far: End | None = None
         self.forward = Flow(self, there, self.near, None)
         self.back: Flow | None = None
@@ -70,6 +73,7 @@ class Connection:
             self._unreachable()
             return
         self.far.came_up()
+        self._ours_there = _addresses(self.far.socket)[1]
         self.forward.link.connections += 1
         self.forward.pump()
 
@@ -93,6 +97,16 @@ class Connection:
     def flows(self) -> list[Flow]:
         """The directions that exist so far."""
         return [self.forward] if self.back is None else [self.forward, self.back]
+
+    def ends(self) -> dict[str, Any]:
+        """The sockets of the two nodes: each its own address and ours; `far` is None while there is none."""
+        there = None if self._ours_there is None else [self.target, self._ours_there]
+        return {
+            "caller": self.forward.link.caller,
+            "callee": self.forward.link.callee,
+            "near": [self._caller_s, self._ours],
+            "far": there,
+        }
 
     def touches(self, links: set[Link]) -> bool:
         """Whether one of its directions is one of these links."""
@@ -153,3 +167,11 @@ class Connection:
     def _unreachable(self) -> None:
         self.forward.link.unreachable += 1
         self.close(reset=True)
+
+
+def _addresses(sock: socket.socket) -> tuple[tuple[str, int] | None, tuple[str, int] | None]:
+    # Of the other side and of this one; None where the connection has ended already.
+    try:
+        return sock.getpeername()[:2], sock.getsockname()[:2]
+    except OSError:
+        return None, None

@@ -27,8 +27,9 @@ class Flow:
     """The bytes of one direction of a connection."""
 
     __slots__ = (
-        *("_blocked", "_bucket", "_last_release_ns", "_timer_ns", "_truncate_left", "connection", "done"),
-        *("ended", "large", "link", "queue", "queued", "reset", "sink", "source", "swallow", "_close_ns"),
+        *("_blocked", "_bucket", "_close_ns", "_last_release_ns", "_limited", "_timer_ns", "_truncate_left"),
+        *("connection", "done", "ended", "large", "link", "queue", "queued", "reset", "sink", "source"),
+        "swallow",
     )
 
     def __init__(self, connection: Connection, link: Link, source: End, sink: End | None) -> None:
@@ -45,6 +46,7 @@ class Flow:
         self.swallow = False  # half-open: nobody is there any more
         self._blocked = False
         self._bucket: Bucket | None = None
+        self._limited = False  # what is queued had to wait for bandwidth
         self._last_release_ns = 0
         self._timer_ns = 0
         self._truncate_left: int | None = None
@@ -122,6 +124,7 @@ class Flow:
                 if not allowed:
                     self._wake_at(free_ns)
                     break
+            self._limited |= allowed < len(data)
             if not allowed:
                 break
             try:
@@ -134,6 +137,7 @@ class Flow:
                 return
             for bucket in self._buckets():
                 bucket.spend(self, sent, now)
+            if self._limited:
                 link.limited_bytes += sent
             link.delivered_bytes += sent
             self.queued -= sent
@@ -143,6 +147,7 @@ class Flow:
                 link.transits += 1
             else:
                 self.queue[0] = (not_before, arrived, data[sent:])
+        self._limited &= bool(self.queue)
         if self.ended and not self.queue and not self.done:
             self._pass_the_end_on()
         self.settle()

@@ -13,13 +13,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
-from refute.history.fault import Signal
+from refute.history.fault import Reading, Signal
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
 from refute.nemesis.process.undo import handle_of
 from refute.nemesis.proxy.control import Control
+from refute.nemesis.proxy.node_sockets import Looking, NodeSockets
 from refute.nemesis.proxy.shapes import Links, links_of
-from refute.nemesis.proxy.signals import INJECTED, signals_of
+from refute.nemesis.proxy.signals import INJECTED, SEEN_IN_PASSING, signals_of
 from refute.nemesis.proxy.undo import VERBS
 from refute.nemesis.undo import Undo
 from refute.plan.units import byte_count, bytes_per_second, seconds
@@ -46,6 +47,8 @@ class ProxyPlane:
         self._control: Control | None = None
         self._folder: Path | None = None
         self._links: dict[str, Links] = {}
+        self._sockets = NodeSockets(self._pids)
+        self._looking: dict[str, Looking] = {}
 
     @staticmethod
     def probe(kind: str) -> Probe:  # noqa: ARG004
@@ -146,19 +149,31 @@ class ProxyPlane:
     def apply(self, fault: Fault, take: Callable[[str], None]) -> Mapping[str, Any]:  # noqa: ARG002
         """Tell the proxy host; the fault is on when it has answered."""
         answer = self._ask("apply", fault=fault.id, links=self._links[fault.id], rule=_rule(fault))
+        if fault.kind in SEEN_IN_PASSING:
+            self._looking[fault.id] = Looking(self._sockets, map("->".join, self._links[fault.id]))
+            self._looking[fault.id].start()
         return {"connections": answer["connections"], "on_ns": answer["time_ns"]}
 
     def measure(self) -> Snapshot:
-        """All counters of all links: `n1->n2.held_bytes`."""
+        """All counters of all links: `n1->n2.held_bytes`, and those of the nodes' own sockets."""
         if self._control is None:
             return {}
-        links = self._ask("stats")["links"]
-        return {f"{link}.{name}": value for link, values in links.items() for name, value in values.items()}
+        answer = self._ask("stats")
+        values: dict[str, Reading] = {
+            f"{link}.{name}": value
+            for link, counters in answer["links"].items()
+            for name, value in counters.items()
+        }
+        self._sockets.update(answer["connections"], self._ports())
+        self._sockets.look()
+        return values | self._sockets.values()
 
     def signals(self, fault: Fault, readings: Readings) -> tuple[Signal, ...]:
         """What the proxy did to the bytes of each link, and what of them arrived at its receiver."""
         links = [f"{caller}->{callee}" for caller, callee in self._links.get(fault.id, ())]
-        return tuple(signal for link in links for signal in signals_of(fault.kind, link, readings))
+        asked = fault.parameters.get("by") if fault.kind == "delay" else None
+        asked_ms = seconds(asked) * 1000 if asked is not None else None
+        return tuple(signal for link in links for signal in signals_of(fault.kind, link, readings, asked_ms))
 
     def is_over(self, fault: Fault) -> bool:  # noqa: ARG002
         """A reset is over as soon as it is done, but is healed late enough to see who came back."""
@@ -166,6 +181,8 @@ class ProxyPlane:
 
     def heal(self, fault: Fault, version: str | None) -> None:  # noqa: ARG002
         """Ask the proxy host to lift it."""
+        if looking := self._looking.pop(fault.id, None):
+            looking.end()
         for undo in self.undos(fault):
             VERBS["lift"].undo(undo.handle)
 
@@ -175,6 +192,8 @@ class ProxyPlane:
 
     def close(self) -> None:
         """The proxy host leaves; its directory is removed."""
+        for looking in self._looking.values():
+            looking.end()
         if self._control is not None:
             with suppress(NemesisError):  # gone already
                 self._control.ask("exit")
@@ -190,6 +209,15 @@ class ProxyPlane:
         if self._folder is not None:
             VERBS["remove-socket"].undo({"folder": str(self._folder)})
             self._folder = None
+
+    def _pids(self) -> dict[str, int]:
+        return {name: node.pid for name, node in list(self._cluster.nodes.items()) if node.running}
+
+    def _ports(self) -> dict[int, str]:
+        # Where connections between nodes arrive; clients have ports of their own, or are on the plane.
+        spec = self._cluster.spec
+        assert spec.links is not None
+        return {self._cluster.ports[node][spec.links.port]: node for node in spec.nodes}
 
     def _listeners(self) -> list[tuple[str | None, str, str]]:
         spec = self._cluster.spec

@@ -19,55 +19,67 @@ INJECTED = {
 """What the injector counts of a kind of fault, and what each counter means."""
 
 
-def signals_of(kind: str, link: str, readings: Readings) -> tuple[Signal, ...]:
-    """The signals of a directed link (`n1->n2`), from the readings alone."""
+SEEN_IN_PASSING = frozenset({"delay", "throttle", "bandwidth", "slow-close"})
+"""Kinds whose effect at the nodes' sockets is there for a moment only, so that one has to look often."""
+
+_LEAST_WAIT_MS = 1.0
+
+
+def signals_of(kind: str, link: str, readings: Readings, asked_ms: float | None = None) -> tuple[Signal, ...]:
+    """The signals of a directed link (`n1->n2`), from the readings alone; `asked_ms` is the delay asked."""
     name, meaning = INJECTED[kind]
     caller, _, callee = link.partition("->")
     at = _Moments(link, readings)
-    injector = at.signal("injector", f"{link}: {name}", f"proxy: {meaning}", "increases", *at.counts(name))
+    injector = at.signal("injector", f"{link}: {name}", f"proxy: {meaning}", "increases", at.counts(name))
     traffic = at.signal(
         "traffic",
         f"{link}: bytes per second that {caller} sends",
         "read by the proxy",
         "stops",
-        *at.rates("received_bytes"),
+        at.rates("received_bytes"),
     )
-    return (injector, _victim(kind, caller, callee, at), traffic)
+    return (injector, _victim(kind, caller, callee, at, asked_ms), traffic)
 
 
-def _victim(kind: str, caller: str, callee: str, at: _Moments) -> Signal:
-    link = at.link
+def _victim(kind: str, caller: str, callee: str, at: _Moments, asked_ms: float | None) -> Signal:
     if kind == "partition":
-        # The receiver's kernel tells more than what its socket accepted, where the kernel can be asked.
-        kernel = counter(at.readings.during, f"{link}.acked_bytes")
-        name = "acked_bytes" if kernel else "delivered_bytes"
-        source = "bytes acknowledged by the receiver's kernel" if kernel else "bytes its socket accepted"
-        return at.signal(
-            "victim", f"{callee}: bytes per second from {caller}", source, "stops", *at.rates(name)
+        # What the receiver's own socket says; where it cannot be asked, what was acknowledged to ours, or
+        # at least what the kernel took from us.
+        name, source = at.first_read(
+            ("node_received_bytes", f"received, by {callee}'s own sockets"),
+            ("acked_bytes", "bytes acknowledged by the receiver's kernel"),
+            ("delivered_bytes", "bytes its socket accepted"),
         )
-    if kind in ("delay", "throttle", "bandwidth", "slow-close"):
-        return at.signal(
-            "victim",
-            f"{callee}: transit of {link}, ms",
-            "from arrival at the proxy to its socket",
-            "increases",
-            *at.transits_ms(),
-        )
+        name_ = f"{callee}: bytes per second from {caller}"
+        return at.signal("victim", name_, source, "stops", at.rates(name))
+    if kind in ("delay", "throttle", "bandwidth"):
+        waits_ms, source = at.waits_ms(caller, callee)
+        before = waits_ms[0]
+        least = max(_LEAST_WAIT_MS, 2 * before) if before is not None else _LEAST_WAIT_MS
+        expected = least if asked_ms is None else max(asked_ms / 2, 2 * (before or 0.0))
+        name_ = f"{callee}: how long bytes from {caller} are on their way, ms"
+        return at.signal("victim", name_, source, "reaches", waits_ms, expected=round(expected, 3))
+    if kind == "slow-close":
+        name_ = f"{callee}: looks that found a connection open whose other end {caller} had closed"
+        source = f"the sockets of {caller} and {callee}"
+        return at.signal("victim", name_, source, "increases", at.counts("node_orphans"))
     if kind == "corrupt":
-        started, during, after = (
-            counter(moment, f"{link}.acked_bytes")
-            for moment in (at.readings.start, at.readings.during, at.readings.after)
+        name, source = at.first_read(
+            ("node_received_bytes", f"received, by {callee}'s own sockets"),
+            ("acked_bytes", "bytes acknowledged by the receiver's kernel"),
         )
         return at.signal(
-            "victim",
-            f"{callee}: bytes received on {link}",
-            "acknowledged by its kernel",
-            "increases",
-            *(started, during, after),
+            "victim", f"{callee}: bytes from {caller}", source, "increases", at.counts(name, since_start=True)
         )
-    return at.signal(
-        "victim", f"{callee}: connections of {link}", "opened anew or ended", "changes", *at.connections()
-    )
+    states = at.states("node_connections")
+    source = f"{callee}'s own sockets"
+    if states[1] is None:
+        states, source = at.connections(), "opened anew or ended, as the proxy sees it"
+    return at.signal("victim", f"{callee}: connections with {caller}", source, "changes", states)
+
+
+_Three = tuple[Reading, Reading, Reading]
+_Times = tuple[float | None, float | None, float | None]
 
 
 class _Moments:
@@ -78,32 +90,68 @@ class _Moments:
         self.readings = readings
 
     def signal(
-        self, side: Side, name: str, source: str, rule: Rule, before: Reading, during: Reading, after: Reading
+        self, side: Side, name: str, source: str, rule: Rule, three: _Three, expected: Reading = None
     ) -> Signal:
-        return Signal(side, name, source, rule, before, during, after, target=self.link)
+        return Signal(side, name, source, rule, *three, expected=expected, target=self.link)
 
-    def counts(self, name: str) -> tuple[Reading, Reading, Reading]:
+    def first_read(self, *names: tuple[str, str]) -> tuple[str, str]:
+        """The first of these counters (name, what it is) that could be read while the fault was on."""
+        read = (each for each in names if counter(self.readings.during, f"{self.link}.{each[0]}"))
+        return next(read, names[-1])
+
+    def counts(self, name: str, *, since_start: bool = False) -> _Three:
         readings, full = self.readings, f"{self.link}.{name}"
-        return (counter(readings.before, full), counter(readings.during, full), counter(readings.after, full))
+        before = readings.start if since_start else readings.before
+        return (counter(before, full), counter(readings.during, full), counter(readings.after, full))
 
-    def rates(self, name: str) -> tuple[Reading, Reading, Reading]:
+    def states(self, name: str) -> _Three:
+        readings, full = self.readings, f"{self.link}.{name}"
+        moments = (readings.before, readings.during, readings.after)
+        before, during, after = (moment.values.get(full) if moment else None for moment in moments)
+        return before, during, after
+
+    def rates(self, name: str) -> _Times:
         readings, full = self.readings, f"{self.link}.{name}"
         return (
             rate_before(readings, full),
             rate(readings.settled or readings.start, readings.during, full),
-            rate(readings.during, readings.after, full),
+            rate(readings.healed or readings.during, readings.after, full),
         )
 
-    def transits_ms(self) -> tuple[Reading, Reading, Reading]:
+    def waits_ms(self, caller: str, callee: str) -> tuple[_Times, str]:
+        """How long bytes are on their way: what one node has sent and the other not received yet, divided
+        by what it receives in a second (Little, 1961); else how long the proxy itself has them."""
         readings = self.readings
-        oldest = oldest_of(readings, f"{self.link}.transits")
+        if counter(readings.during, f"{self.link}.node_looks"):
+            source = f"sent and not yet received, by the sockets of {caller} and {callee}"
+            oldest = oldest_of(readings, f"{self.link}.node_looks")
+            between = self._on_their_way_ms
+        else:
+            source = "from arrival at the proxy to the receiver's socket"
+            oldest = oldest_of(readings, f"{self.link}.transits")
+            between = self._transit_ms
         return (
-            self._transit_ms(oldest, readings.before),
-            self._transit_ms(readings.start, readings.during),
-            self._transit_ms(readings.during, readings.after),
-        )
+            between(oldest, readings.before),
+            between(readings.start, readings.during),
+            between(readings.healed or readings.during, readings.after),
+        ), source
 
-    def connections(self) -> tuple[Reading, Reading, Reading]:
+    def _on_their_way_ms(self, begin: Timed | None, end: Timed | None) -> float | None:
+        behind, looks = (self._growth(name, begin, end) for name in ("node_behind_bytes", "node_looks"))
+        received = rate(begin, end, f"{self.link}.node_received_bytes")
+        if behind is None or not looks or received is None:
+            return None
+        if not received:
+            # Nothing arrives: what waits has waited all the time, and nothing waits where nothing was sent.
+            assert begin is not None and end is not None
+            return round((end.time_ns - begin.time_ns) / 1e6, 3) if behind else None
+        return round(behind / looks / received * 1000, 3)
+
+    def _growth(self, name: str, begin: Timed | None, end: Timed | None) -> float | None:
+        first, last = counter(begin, f"{self.link}.{name}"), counter(end, f"{self.link}.{name}")
+        return None if first is None or last is None else last - first
+
+    def connections(self) -> _Three:
         readings = self.readings
         return (
             self._connections(readings.before),
@@ -112,13 +160,8 @@ class _Moments:
         )
 
     def _transit_ms(self, begin: Timed | None, end: Timed | None) -> float | None:
-        values = [
-            counter(at, f"{self.link}.{name}") for name in ("transit_ns", "transits") for at in (begin, end)
-        ]
-        first_ns, last_ns, first, last = values
-        if first_ns is None or last_ns is None or first is None or last is None or first == last:
-            return None
-        return round((last_ns - first_ns) / (last - first) / 1e6, 4)
+        spent_ns, transits = (self._growth(name, begin, end) for name in ("transit_ns", "transits"))
+        return round(spent_ns / transits / 1e6, 4) if spent_ns is not None and transits else None
 
     def _connections(self, at: Timed | None) -> str | None:
         opened, now = counter(at, f"{self.link}.connections"), counter(at, f"{self.link}.open")
