@@ -57,7 +57,7 @@ def test_an_isolated_node_is_heard_by_nobody_and_hears_nobody(room: Room) -> Non
     assert landing.targets == ("n1->n2", "n1->n3", "n2->n1", "n3->n1")
     assert len(moved(landing)["injector"]) == 4
     assert len(moved(landing)["victim"]) == 4
-    assert all(s.during == 0 and s.source.endswith("own sockets") for s in victims_of(landing))
+    assert all(s.during == 0 and "own sockets" in s.source for s in victims_of(landing))
     # Afterwards bytes arrive again, and how many is read for a second.
     assert eventually(lambda: all(s.after for s in victims_of(room.nemesis.landing(fault))))
 
@@ -182,7 +182,7 @@ def test_a_delay_keeps_bytes_back_in_order(room: Room, distribution: str) -> Non
     landing = landed_within(room, fault)
     (victim,) = victims_of(landing)
     assert victim.source == "sent and not yet received, by the sockets of n1 and n2"
-    assert victim.before < 40 == victim.expected <= victim.during < 400  # type: ignore[operator]
+    assert victim.before < 40 == victim.expected <= victim.during  # type: ignore[operator]
     room.nemesis.heal()
     numbers = lines(room, "n2", "n1")
     assert numbers == sorted(numbers)

@@ -109,7 +109,9 @@ class Landing:
     """The evidence for one injection; `landed` is computed from the signals, never stored as a claim.
 
     Where signals name their target, each target is judged by its own: one cut link that is proven says
-    nothing of the next. A target that had nothing to lose is idle: it is named, and counts neither way.
+    nothing of the next, nor of the way back. A target that had nothing to lose is idle: it is named, and
+    counts neither way. So it is with the answers of a node that hears no questions any more: they are not
+    held because they are never sent. What is sent, and arrives, is never idle.
     """
 
     fault: str
@@ -122,7 +124,7 @@ class Landing:
     @property
     def landed(self) -> bool:
         """True where a signal at the injector and one at a victim both moved, at every target that was not
-        idle, and at one at least; where links were hit both ways, both ways of one of them."""
+        idle, and at one at least."""
         return not self.missing
 
     @property
@@ -151,7 +153,7 @@ class Landing:
         found = [f"{t}: {self._lacks(t)}" for t in self._judged if t not in proven and t not in idle]
         if not proven and not found:
             found = [f"nothing went over {', '.join(idle)}"]
-        return (*needed, *found, *self._one_way_only(proven))
+        return (*needed, *found)
 
     @property
     def _judged(self) -> tuple[str, ...]:
@@ -175,18 +177,3 @@ class Landing:
         if any((s.side == "injector" and s.moved) or (s.side == "victim" and s.contradicts) for s in own):
             return False
         return any(s.side == "traffic" and (s.before == 0 or s.during == 0) for s in own)
-
-    def _one_way_only(self, proven: tuple[str, ...]) -> tuple[str, ...]:
-        # Links that were hit both ways: held bytes of one way alone do not show that the other is cut.
-        both = {target for target in self._judged if _reverse(target) in self._judged}
-        used = {s.target for s in self.signals if s.side == "traffic" and s.before != 0} & both
-        if not any(_reverse(target) in used for target in used):
-            return ()
-        if any(_reverse(target) in proven for target in proven if target in both):
-            return ()
-        return ("no link is proven in both directions",) if set(proven) & both else ()
-
-
-def _reverse(link: str) -> str:
-    caller, arrow, callee = link.partition("->")
-    return f"{callee}->{caller}" if arrow else ""

@@ -30,6 +30,8 @@ _ACKED_RECEIVED = struct.Struct("=QQ")
 _ACKED_AT = 120  # tcpi_bytes_acked, and after it tcpi_bytes_received
 _MAPPED = b"\0" * 10 + b"\xff\xff"  # before an IPv4 address in a socket of IPv6
 
+SOCKETS_CAN_BE_ASKED = sys.platform == "linux"
+
 Pair = tuple[tuple[str, int], tuple[str, int]]
 """One end of an IPv4 connection: its own address, and that of the other end."""
 
@@ -68,7 +70,7 @@ def socket_bytes(pairs: Iterable[Pair]) -> dict[Pair, SocketBytes]:
     Empty where the kernel cannot be asked. About 20 us an end.
     """
     found: dict[Pair, SocketBytes] = {}
-    if sys.platform != "linux":
+    if not SOCKETS_CAN_BE_ASKED:
         return found
     with suppress(OSError):
         for pair in pairs:
@@ -84,9 +86,10 @@ def socket_bytes(pairs: Iterable[Pair]) -> dict[Pair, SocketBytes]:
 
 def established_to(ports: Iterable[int]) -> list[Pair]:
     """The established IPv4 connections that were accepted on these ports; empty where nobody can be asked."""
-    wanted, found = set(ports), []
-    if sys.platform != "linux":
-        return []
+    wanted: set[int] = set(ports)
+    found: list[Pair] = []
+    if not SOCKETS_CAN_BE_ASKED:
+        return found
     with suppress(OSError):
         for family in (socket.AF_INET, socket.AF_INET6):
             for body in _ask(family, _ESTABLISHED, _WHICH.pack(0, 0, b"", b""), _REQUEST | _DUMP):

@@ -96,7 +96,9 @@ class Host:
             case "heal":
                 return self._heal(asked["fault"])
             case "stats":
-                return {"links": self._stats(), "connections": [each.ends() for each in self._connections]}
+                return {"links": self._stats()}
+            case "connections":
+                return {"connections": [each.ends() for each in self._connections]}
             case "faults":
                 return {"faults": sorted({name for link in self._links.values() for name in link.rules})}
             case "nodes":

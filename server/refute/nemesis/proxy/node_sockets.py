@@ -5,12 +5,20 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from refute.history.fault import Reading
+from refute.nemesis.errors import NemesisError
 from refute.system.process_table import connection_pids, session_members
-from refute.system.socket_diagnosis import Pair, SocketBytes, established_to, socket_bytes
+from refute.system.socket_diagnosis import (
+    SOCKETS_CAN_BE_ASKED,
+    Pair,
+    SocketBytes,
+    established_to,
+    socket_bytes,
+)
 
 _HANDSHAKE_BYTES = 2  # a SYN and a FIN are acknowledged as bytes, and not received as such
 _ASKED_AT_MOST = 3
@@ -42,9 +50,9 @@ class NodeSockets:
     bytes arrive past the plane. Any thread may read.
     """
 
-    def __init__(self, pids: Callable[[], Mapping[str, int]]) -> None:
+    def __init__(self, links: Iterable[str], pids: Callable[[], Mapping[str, int]]) -> None:
         self._pids = pids
-        self._links: dict[str, _Link] = {}
+        self._links = {link: _Link() for link in links}
         self._directions: list[_Direction] = []
         self._strangers: dict[Pair, tuple[int, str | None]] = {}
         self._lock = threading.Lock()
@@ -73,19 +81,19 @@ class NodeSockets:
             # Senders first: what arrives in between makes the way look shorter, never longer.
             senders = socket_bytes(each.sender for each in chosen)
             receivers = socket_bytes(each.receiver for each in chosen)
-            for name in {each.link for each in chosen} | (set(self._links) if wanted is None else set()):
-                link = self._links.setdefault(name, _Link())
-                link.live, link.looks = 0, link.looks + 1
-                own = [each for each in chosen if each.link == name]
-                link.orphans += any(_add(link, each, senders, receivers) for each in own)
+            for name, link in self._links.items():
+                if wanted is None or name in wanted:
+                    own = [each for each in chosen if each.link == name]
+                    link.live, link.looks = 0, link.looks + 1
+                    link.orphans += sum(_add(link, each, senders, receivers) for each in own) > 0
 
     def values(self) -> dict[str, Reading]:
         """The counters so far, by link: `n1->n2.node_received_bytes`."""
         with self._lock:
             found: dict[str, Reading] = {}
+            if not SOCKETS_CAN_BE_ASKED:
+                return found
             for name, link in self._links.items():
-                if not link.received:
-                    continue  # nothing of it was ever seen: it cannot be read, or nobody has connected yet
                 found[f"{name}.node_received_bytes"] = sum(link.received.values())
                 found[f"{name}.node_connections"] = f"{len(link.received)} seen, {link.live} open"
                 found[f"{name}.node_behind_bytes"] = link.behind
@@ -109,9 +117,10 @@ class NodeSockets:
 class Looking(threading.Thread):
     """Looks often at the links of a fault whose effect can only be seen in passing."""
 
-    def __init__(self, sockets: NodeSockets, links: Iterable[str]) -> None:
+    def __init__(self, sockets: NodeSockets, links: Iterable[str], refresh: Callable[[], None]) -> None:
         super().__init__(name="node-sockets", daemon=True)
         self._sockets = sockets
+        self._refresh = refresh
         self._links = tuple(links)
         self._over = threading.Event()
 
@@ -120,7 +129,9 @@ class Looking(threading.Thread):
         wait_s = 0.0
         while not self._over.wait(wait_s):
             began = time.monotonic()
-            self._sockets.look(self._links)
+            with suppress(NemesisError):  # the proxy host is gone: there is nothing to look at
+                self._refresh()
+                self._sockets.look(self._links)
             wait_s = max(_LOOK_EVERY_S, 10 * (time.monotonic() - began))
 
     def end(self) -> None:

@@ -47,7 +47,7 @@ class ProxyPlane:
         self._control: Control | None = None
         self._folder: Path | None = None
         self._links: dict[str, Links] = {}
-        self._sockets = NodeSockets(self._pids)
+        self._sockets = NodeSockets(map("->".join, self._all_links()), self._pids)
         self._looking: dict[str, Looking] = {}
 
     @staticmethod
@@ -150,7 +150,9 @@ class ProxyPlane:
         """Tell the proxy host; the fault is on when it has answered."""
         answer = self._ask("apply", fault=fault.id, links=self._links[fault.id], rule=_rule(fault))
         if fault.kind in SEEN_IN_PASSING:
-            self._looking[fault.id] = Looking(self._sockets, map("->".join, self._links[fault.id]))
+            self._looking[fault.id] = Looking(
+                self._sockets, map("->".join, self._links[fault.id]), self._refresh
+            )
             self._looking[fault.id].start()
         return {"connections": answer["connections"], "on_ns": answer["time_ns"]}
 
@@ -164,7 +166,7 @@ class ProxyPlane:
             for link, counters in answer["links"].items()
             for name, value in counters.items()
         }
-        self._sockets.update(answer["connections"], self._ports())
+        self._refresh()
         self._sockets.look()
         return values | self._sockets.values()
 
@@ -209,6 +211,9 @@ class ProxyPlane:
         if self._folder is not None:
             VERBS["remove-socket"].undo({"folder": str(self._folder)})
             self._folder = None
+
+    def _refresh(self) -> None:
+        self._sockets.update(self._ask("connections")["connections"], self._ports())
 
     def _pids(self) -> dict[str, int]:
         return {name: node.pid for name, node in list(self._cluster.nodes.items()) if node.running}

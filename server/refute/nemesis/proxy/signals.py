@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from refute.history.fault import Reading, Rule, Side, Signal
 from refute.nemesis.plane import Readings, Timed, counter, oldest_of, rate, rate_before
 
@@ -43,15 +45,8 @@ def signals_of(kind: str, link: str, readings: Readings, asked_ms: float | None 
 
 def _victim(kind: str, caller: str, callee: str, at: _Moments, asked_ms: float | None) -> Signal:
     if kind == "partition":
-        # What the receiver's own socket says; where it cannot be asked, what was acknowledged to ours, or
-        # at least what the kernel took from us.
-        name, source = at.first_read(
-            ("node_received_bytes", f"received, by {callee}'s own sockets"),
-            ("acked_bytes", "bytes acknowledged by the receiver's kernel"),
-            ("delivered_bytes", "bytes its socket accepted"),
-        )
         name_ = f"{callee}: bytes per second from {caller}"
-        return at.signal("victim", name_, source, "stops", at.rates(name))
+        return at.signal("victim", name_, at.arrival_source(callee), "stops", at.arrivals())
     if kind in ("delay", "throttle", "bandwidth"):
         waits_ms, source = at.waits_ms(caller, callee)
         before = waits_ms[0]
@@ -80,6 +75,10 @@ def _victim(kind: str, caller: str, callee: str, at: _Moments, asked_ms: float |
 
 _Three = tuple[Reading, Reading, Reading]
 _Times = tuple[float | None, float | None, float | None]
+
+
+def _largest(rates: Iterable[float | None]) -> float | None:
+    return max((each for each in rates if each is not None), default=None)
 
 
 class _Moments:
@@ -118,11 +117,30 @@ class _Moments:
             rate(readings.healed or readings.during, readings.after, full),
         )
 
+    def arrivals(self) -> _Times:
+        """Bytes per second that reach the receiver: the larger of two counts. Its own sockets show what comes
+        past the proxy as well, acknowledgements what came over connections too short to be looked at."""
+        of_name = [self.rates(name) for name in self._arriving()]
+        before, during, after = (_largest(each) for each in zip(*of_name, strict=True))
+        return before, during, after
+
+    def arrival_source(self, callee: str) -> str:
+        """What `arrivals` is read from."""
+        own = f"received by {callee}'s own sockets"
+        if counter(self.readings.during, f"{self.link}.node_looks") is None:
+            own = "bytes"
+        return f"{own}, or {self._arriving()[1].removesuffix('_bytes')} on the link: the larger"
+
+    def _arriving(self) -> tuple[str, str]:
+        # Where the kernel does not tell what was acknowledged, at least what it took from us.
+        acked = counter(self.readings.during, f"{self.link}.acked_bytes")
+        return ("node_received_bytes", "acked_bytes" if acked else "delivered_bytes")
+
     def waits_ms(self, caller: str, callee: str) -> tuple[_Times, str]:
         """How long bytes are on their way: what one node has sent and the other not received yet, divided
         by what it receives in a second (Little, 1961); else how long the proxy itself has them."""
         readings = self.readings
-        if counter(readings.during, f"{self.link}.node_looks"):
+        if counter(readings.during, f"{self.link}.node_looks") is not None:
             source = f"sent and not yet received, by the sockets of {caller} and {callee}"
             oldest = oldest_of(readings, f"{self.link}.node_looks")
             between = self._on_their_way_ms
@@ -138,7 +156,7 @@ class _Moments:
 
     def _on_their_way_ms(self, begin: Timed | None, end: Timed | None) -> float | None:
         behind, looks = (self._growth(name, begin, end) for name in ("node_behind_bytes", "node_looks"))
-        received = rate(begin, end, f"{self.link}.node_received_bytes")
+        received = _largest(rate(begin, end, f"{self.link}.{name}") for name in self._arriving())
         if behind is None or not looks or received is None:
             return None
         if not received:
