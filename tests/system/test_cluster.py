@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from refute.plan.system_spec import SystemSpec
 from refute.system.cluster import Cluster
 from refute.system.errors import ClusterError, ClusterInputError
 from refute.system.placement import LinkAddresses, NodePlacement, Placement
@@ -169,6 +170,13 @@ def test_peers_are_told_the_addresses_of_the_fault_plane(tmp_path: Path) -> None
         assert cluster.variables("n2")["listen.peer"] == real
         assert cluster.client_address("n2", "client") == "127.0.0.1:3"
         assert cluster.address("n2", "client") == cluster.listen_address("n2", "client")
+
+
+def test_nodes_that_do_not_talk_to_each_other_need_no_port_for_it(tmp_path: Path) -> None:
+    spec = SystemSpec.model_validate({"system": "alone", "nodes": 2, "ports": ["client"], "command": "true"})
+    with Cluster(spec, root=tmp_path, plan_dir=tmp_path) as cluster:
+        assert "link.n2" not in cluster.variables("n1")
+        assert cluster.variables("n1")["n2.port.client"] == str(cluster.ports["n2"]["client"])
 
 
 def test_where_all_share_one_address_everybody_is_given_the_plane_s(tmp_path: Path) -> None:

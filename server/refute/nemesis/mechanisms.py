@@ -11,6 +11,7 @@ from refute.nemesis.clock.plane import ClockPlane
 from refute.nemesis.plane import Plane, Probe, Site
 from refute.nemesis.process.plane import ProcessPlane
 from refute.nemesis.proxy.plane import ProxyPlane
+from refute.nemesis.resource.plane import ResourcePlane
 from refute.nemesis.storage.plane import StoragePlane
 from refute.plan.document import PlanError
 from refute.plan.fault_catalog import CATALOG, fault_entry
@@ -20,9 +21,10 @@ PLANES: dict[str, type[Plane]] = {
     "process": ProcessPlane,
     "proxy": ProxyPlane,
     "clock": ClockPlane,
+    "resource": ResourcePlane,
     "storage": StoragePlane,  # last, so that its words are outermost: other namespaces are inside its own
 }
-ALWAYS = frozenset({"process", "proxy", "storage"})
+ALWAYS = frozenset({"process", "proxy", "resource", "storage"})
 
 
 def implemented() -> frozenset[tuple[str, str]]:

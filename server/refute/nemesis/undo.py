@@ -42,6 +42,10 @@ _MODULES = {
     "true-time": "refute.nemesis.clock.undo",
     "remount": "refute.nemesis.storage.undo",
     "remove-image": "refute.nemesis.storage.undo",
+    "lift-limit": "refute.nemesis.resource.undo",
+    "dissolve-group": "refute.nemesis.resource.undo",
+    "restore-descriptors": "refute.nemesis.resource.undo",
+    "end-noise": "refute.nemesis.resource.undo",
 }
 
 

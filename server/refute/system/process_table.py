@@ -67,6 +67,21 @@ def cpu_ns(pids: Iterable[int]) -> int | None:
     return sum(used) if used else None
 
 
+def cpu_wait_ns(pids: Iterable[int]) -> int | None:
+    """Time for which threads of these processes were ready and had no CPU, in nanoseconds.
+
+    None where none is left, or the kernel does not say (only Linux with schedstat does).
+    """
+    waited, seen = 0, False
+    for pid in pids if LINUX else ():
+        with suppress(OSError):
+            for task in os.listdir(PROC / str(pid) / "task"):  # noqa: PTH208
+                with suppress(OSError):
+                    waited += int((PROC / str(pid) / "task" / task / "schedstat").read_text().split()[1])
+                    seen = True
+    return waited if seen else None
+
+
 def session_members(session: int) -> list[ProcessId]:
     """The living processes of a session, zombies left out. O(processes of the machine)."""
     found = []

@@ -121,6 +121,7 @@ class ClockPlane:
                 Signal(
                     *("injector", f"{node}: its clock", "the page that the shim reads", "changes"),
                     *around(readings, f"{node}.clock"),
+                    target=node,
                 ),
                 Signal(
                     "victim",
@@ -128,7 +129,7 @@ class ClockPlane:
                     "counted by the shim inside the processes that serve its ports and their children",
                     "increases",
                     *around(readings, f"{node}.altered"),
-                    needed=True,
+                    target=node,
                 ),
             ]
         return tuple(signals)

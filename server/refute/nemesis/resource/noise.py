@@ -1,0 +1,57 @@
+"""Processes of ours that use CPU or disk: `python -m refute.nemesis.resource.noise LOAD FILE`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+NAME = "REFUTE_NOISE"
+"""Environment variable that marks the processes of one fault; its value is `RUN/FAULT`."""
+
+_CHUNK = 1 << 20
+_FILE_BYTES = 64 << 20
+
+
+def start(
+    load: str, files: list[Path], environment: Mapping[str, str], mark: str
+) -> list[subprocess.Popen[bytes]]:
+    """One process for each of these files, which `disk` writes to again and again."""
+    return [
+        subprocess.Popen(
+            [sys.executable, "-m", "refute.nemesis.resource.noise", load, str(file)],
+            env={**os.environ, **environment, NAME: mark},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        for file in files
+    ]
+
+
+def main(load: str, file: Path) -> None:
+    """Make the load until somebody ends us, or whoever started us is gone."""
+    parent = os.getppid()
+    if load == "disk":
+        _write(file, parent)
+    while os.getppid() == parent:
+        sum(range(1_000_000))
+
+
+def _write(file: Path, parent: int) -> None:
+    chunk = os.urandom(_CHUNK)
+    with file.open("wb", buffering=0) as output, suppress(OSError):
+        while os.getppid() == parent:
+            output.write(chunk)
+            os.fsync(output.fileno())
+            if output.tell() >= _FILE_BYTES:
+                output.seek(0)
+    file.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))
