@@ -126,6 +126,7 @@ async def main() -> None:
     parser = argparse.ArgumentParser()
     for option in ("--name", "--client", "--peer", "--data"):
         parser.add_argument(option, required=True)
+    parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--peers", default="")
     parser.add_argument("--version", default="first")
     parser.add_argument("--start-after", type=float, default=0.0)
@@ -142,8 +143,8 @@ async def main() -> None:
     over = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, over.set)
     servers = [
-        await asyncio.start_server(peer.serve_client, "127.0.0.1", int(options.client)),
-        await asyncio.start_server(peer.serve_peer, "127.0.0.1", int(options.peer)),
+        await asyncio.start_server(peer.serve_client, options.host, int(options.client)),
+        await asyncio.start_server(peer.serve_peer, options.host, int(options.peer)),
     ]
     pairs = [each.split("=", 1) for each in options.peers.split(",") if each]
     pings = [asyncio.create_task(peer.ping(name, address)) for name, address in pairs if name != options.name]

@@ -21,7 +21,7 @@ def peer_spec(nodes: int = 3, **changes: Any) -> SystemSpec:
         "nodes": nodes,
         "ports": ["client", "peer"],
         "command": [
-            *("{python}", str(PROGRAM), "--name", "{node}", "--data", "{data}"),
+            *("{python}", str(PROGRAM), "--name", "{node}", "--data", "{data}", "--host", "{host}"),
             *("--client", "{port.client}", "--peer", "{port.peer}", "--peers", "{peers}"),
         ],
         "links": {"port": "peer"},

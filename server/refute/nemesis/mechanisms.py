@@ -8,6 +8,8 @@ from typing import Any
 
 from refute.errors import RefuteError
 from refute.nemesis.clock.plane import ClockPlane
+from refute.nemesis.errors import FaultInputError
+from refute.nemesis.netns.plane import NetnsPlane
 from refute.nemesis.plane import Plane, Probe, Site
 from refute.nemesis.process.plane import ProcessPlane
 from refute.nemesis.proxy.plane import ProxyPlane
@@ -20,6 +22,7 @@ from refute.plan.fault_catalog import PLANES as CATALOG_PLANES
 PLANES: dict[str, type[Plane]] = {
     "process": ProcessPlane,
     "proxy": ProxyPlane,
+    "netns": NetnsPlane,
     "clock": ClockPlane,
     "resource": ResourcePlane,
     "storage": StoragePlane,  # last, so that its words are outermost: other namespaces are inside its own
@@ -36,10 +39,17 @@ def planes_for(site: Site) -> list[Plane]:
     """The planes of a run, in the order in which they are prepared.
 
     Those that change nothing about how nodes are started, unless one of their faults that has to is wanted,
-    are always there; any other only where a fault of it is wanted.
+    are always there; any other only where a fault of it is wanted. A link goes through proxies or through
+    namespaces: with the one there is not the other. Raises FaultInputError where both are wanted.
     """
     wanted = {plane for plane, _ in site.wanted}
-    return [plane(site) for name, plane in PLANES.items() if name in ALWAYS or name in wanted]
+    if {"proxy", "netns"} <= wanted:
+        raise FaultInputError(
+            "faults of the planes proxy and netns cannot be had in one run: a link goes through one of them",
+            hint="write all faults of links for one plane, or put them into two scenarios",
+        )
+    there = (ALWAYS | wanted) - ({"proxy"} if "netns" in wanted else set())
+    return [plane(site) for name, plane in PLANES.items() if name in there]
 
 
 def wanted_kinds(written: Iterable[str]) -> frozenset[tuple[str, str]]:

@@ -46,6 +46,7 @@ _MODULES = {
     "dissolve-group": "refute.nemesis.resource.undo",
     "restore-descriptors": "refute.nemesis.resource.undo",
     "end-noise": "refute.nemesis.resource.undo",
+    "take-off": "refute.nemesis.netns.undo",
 }
 
 

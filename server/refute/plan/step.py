@@ -22,10 +22,17 @@ FAULT_VERBS: dict[str, tuple[str, str]] = {
     "reset": ("proxy", "reset"),
     "fault": ("", ""),
 }
+ON_ANOTHER_PLANE: dict[tuple[str, str], str] = {
+    # What a short form means where it is asked for on another plane than its own.
+    ("netns", "isolate"): "drop",
+    ("netns", "partition"): "drop",
+    ("netns", "reset"): "reject",
+    ("netns", "throttle"): "rate",
+}
 UNDO_VERBS = ("resume", "start", "heal")
 CONTROL_VERBS = ("await", "sleep", "run")
 MODIFIERS = (
-    *("label", "for", "repeat", "when", "after", "every", "evidence", "in_flight", "version"),
+    *("label", "plane", "for", "repeat", "when", "after", "every", "evidence", "in_flight", "version"),
     *("count", "expect", "via", "client", "process", "timeout", "background", "save", "extra", "note"),
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 from refute.plan.step import (
     FAULT_VERBS,
     MODIFIERS,
+    ON_ANOTHER_PLANE,
     UNDO_VERBS,
     Await,
     AwaitStep,
@@ -125,7 +126,8 @@ def _undo_target(argument: Any) -> str:
 def _fault(verb: str, argument: Any, rest: dict[str, Any], label: str | None) -> FaultAction:
     plane, kind = FAULT_VERBS[verb]
     named: dict[str, Any] = dict(argument) if isinstance(argument, Mapping) else {"node": argument}
-    plane, kind = named.pop("plane", plane), named.pop("kind", kind)
+    plane = named.pop("plane", rest.pop("plane", plane))
+    kind = named.pop("kind", ON_ANOTHER_PLANE.get((plane, verb), kind))
     if not plane or not kind:
         raise ValueError(
             "fault: name its plane and its kind, for example {plane: process, kind: pause, node: n1}"

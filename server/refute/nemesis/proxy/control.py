@@ -15,9 +15,10 @@ _TIMEOUT_S = 5.0
 
 
 class Control:
-    """One connection to a proxy host; any thread may ask."""
+    """One connection to a proxy host, or to `who` else serves a control socket; any thread may ask."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, who: str = "proxy host") -> None:
+        self._who = who
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(_TIMEOUT_S)
         self._received = b""
@@ -26,7 +27,7 @@ class Control:
             self._socket.connect(str(path))
         except OSError as error:
             self._socket.close()
-            raise NemesisError(f"the proxy host does not answer: {error.strerror}", where=path) from error
+            raise NemesisError(f"the {who} does not answer: {error.strerror}", where=path) from error
 
     def __enter__(self) -> Self:
         """Itself."""
@@ -44,10 +45,10 @@ class Control:
             with self._one_at_a_time:
                 line = self._exchange(json.dumps({"do": do, **fields}).encode() + b"\n")
         except OSError as error:
-            raise NemesisError(f"the proxy host does not answer: {error}") from error
+            raise NemesisError(f"the {self._who} does not answer: {error}") from error
         answer: dict[str, Any] = json.loads(line)
         if not answer.pop("ok"):
-            raise NemesisError(f"the proxy host refuses: {answer['error']}")
+            raise NemesisError(f"the {self._who} refuses: {answer['error']}")
         return answer
 
     def _exchange(self, request: bytes) -> bytes:

@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from refute.nemesis.proxy.channel import serve_control
 from refute.nemesis.proxy.connection import Connection
 from refute.nemesis.proxy.effect import NS, Rule
 from refute.nemesis.proxy.link import Link
@@ -52,11 +53,7 @@ class Host:
             self.addresses.append(f"{written['host']}:{listening.getsockname()[1]}")
         for caller, callee in configuration["links"]:
             self.link(caller, callee)
-        control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        control.bind(str(self._control_path))
-        control.listen(8)
-        control.setblocking(False)
-        self.loop.watch(control, READ, 0, lambda _: self._accept_control(control))
+        serve_control(self.loop, self._control_path, self.obey)
         self._look_after_owner()
 
     def link(self, caller: str, callee: str) -> Link:
@@ -168,13 +165,6 @@ class Host:
                     of_link["open"] += 1
         return stats
 
-    def _accept_control(self, control: socket.socket) -> None:
-        with suppress(BlockingIOError):
-            accepted, _ = control.accept()
-            accepted.setblocking(False)
-            channel = _Channel(self, accepted)
-            self.loop.watch(accepted, READ, 0, channel.read)
-
     def _look_after_owner(self) -> None:
         # Without an owner the guard tells us to heal and to leave; without a guard nobody would.
         if is_alive(self._owner):
@@ -218,39 +208,6 @@ class _Listener:
             self._host.loop.at(again, lambda: self._identify(accepted, theirs, deadline))
             return
         self._host.begin(accepted, caller or _UNKNOWN, self._callee, self._target)
-
-
-class _Channel:
-    """One connection to the control socket: a JSON document a line, in both directions."""
-
-    def __init__(self, host: Host, sock: socket.socket) -> None:
-        self._host = host
-        self._socket = sock
-        self._received = b""
-
-    def read(self, _: int) -> None:
-        try:
-            data = self._socket.recv(65536)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data:
-            self._host.loop.watch(self._socket, 0, READ, self.read)
-            self._socket.close()
-            return
-        *lines, self._received = (self._received + data).split(b"\n")
-        for line in lines:
-            try:
-                answer = {"ok": True, **self._host.obey(json.loads(line))}
-            except (ValueError, KeyError, TypeError) as error:
-                answer = {"ok": False, "error": f"{type(error).__name__}: {error}"}
-            # Answers are small; a client that does not read them loses them.
-            self._socket.setblocking(True)
-            self._socket.settimeout(1.0)
-            with suppress(OSError):
-                self._socket.sendall(json.dumps(answer).encode() + b"\n")
-            self._socket.setblocking(False)
 
 
 def main() -> int:

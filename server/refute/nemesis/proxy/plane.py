@@ -19,7 +19,7 @@ from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
 from refute.nemesis.process.undo import handle_of
 from refute.nemesis.proxy.control import Control
 from refute.nemesis.proxy.node_sockets import Looking, NodeSockets
-from refute.nemesis.proxy.shapes import Links, links_of
+from refute.nemesis.proxy.shapes import Links, involves_clients, links_of
 from refute.nemesis.proxy.signals import INJECTED, SEEN_IN_PASSING, signals_of
 from refute.nemesis.proxy.undo import VERBS
 from refute.nemesis.undo import Undo
@@ -123,7 +123,7 @@ class ProxyPlane:
             raise FaultInputError(
                 "clients reach the nodes past the proxy plane", hint="write links: {clients: proxied}"
             )
-        nodes = [*spec.nodes, CLIENT] if self._clients_too(fault) else list(spec.nodes)
+        nodes = [*spec.nodes, CLIENT] if involves_clients(fault.nodes, fault.parameters) else list(spec.nodes)
         pairs = links_of(nodes, fault.nodes, fault.parameters, self._site.rng)
         real = set(self._all_links())
         self._links[fault.id] = tuple(pair for pair in pairs if pair in real)
@@ -242,11 +242,6 @@ class ProxyPlane:
         if spec.links is not None and spec.links.clients == "proxied":
             nodes.append(CLIENT)
         return tuple((a, b) for a in nodes for b in nodes if a != b)
-
-    def _clients_too(self, fault: Fault) -> bool:
-        # A partition between nodes leaves the way to their clients alone unless it is told otherwise.
-        written = repr(fault.parameters.get("links", "")) + repr(fault.parameters.get("groups", ""))
-        return CLIENT in fault.nodes or bool(fault.parameters.get("clients")) or CLIENT in written
 
     def _announce(self, node: NodeProcess) -> None:
         self._ask("nodes", pids={node.node: node.pid})

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from refute.nemesis.errors import FaultInputError
+from refute.system.node_reference import CLIENT
 
 Links = tuple[tuple[str, str], ...]
 SHAPES = ("isolate", "majority-minority", "ring", "bridge", "groups", "links")
@@ -47,6 +48,12 @@ def links_of(
             f"{shape} of {', '.join(targets or nodes)} hits no link between {len(nodes)} nodes"
         )
     return tuple(sorted(set(links)))
+
+
+def involves_clients(targets: Sequence[str], parameters: Mapping[str, Any]) -> bool:
+    """Whether the way of the clients is hit too: a partition between nodes leaves it alone unless told."""
+    written = repr(parameters.get("links", "")) + repr(parameters.get("groups", ""))
+    return CLIENT in targets or bool(parameters.get("clients")) or CLIENT in written
 
 
 def _around(inside: Sequence[str], outside: Sequence[str], direction: str) -> Links:

@@ -1,0 +1,166 @@
+"""The netns plane: every node in a network namespace of its own, and faults of the packets between them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from refute.history.fault import Reading, Signal
+from refute.nemesis.errors import FaultInputError, NemesisError
+from refute.nemesis.netns.evidence import of_flapping, of_link_down, of_rules
+from refute.nemesis.netns.layout import Member, members_of
+from refute.nemesis.netns.network import Network
+from refute.nemesis.netns.tcp import readings_of
+from refute.nemesis.netns.trial import try_out
+from refute.nemesis.netns.undo import VERBS
+from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
+from refute.nemesis.process.undo import handle_of
+from refute.nemesis.proxy.shapes import Links, involves_clients, links_of
+from refute.nemesis.undo import Undo
+from refute.plan.units import seconds
+from refute.system.node_reference import CLIENT
+from refute.system.placement import NodePlacement, Placement
+
+_OF_NODES = frozenset({"link-down"})
+
+
+class NetnsPlane:
+    """Faults of packets. The nodes reach each other over a switch of ours, clients through a forwarder."""
+
+    name: ClassVar[str] = "netns"
+    kinds: ClassVar[frozenset[str]] = frozenset({"drop", "reject", "flapping", "loss", "link-down"})
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._cluster = site.cluster
+        self._members: dict[str, Member] = {}
+        self._network: Network | None = None
+        self._links: dict[str, Links] = {}
+
+    @staticmethod
+    def probe(kind: str) -> Probe:
+        """A network of two is built, the fault put on, and its effect seen."""
+        return try_out(kind)
+
+    def prepare(self) -> Placement:
+        """Build the network; each node is started in its namespace, clients are forwarded into theirs."""
+        spec = self._cluster.spec
+        self._members = {member.name: member for member in members_of(spec.nodes)}
+        environment = {**os.environ, **self._site.environment}
+        self._network = Network(
+            self._site.ledger.run, spec.nodes, environment, log=self._site.run_dir / "netns.log"
+        )
+        ledger, network = self._site.ledger, self._network
+        ledger.resource("netns holder", Undo("end", handle_of(network.identity, [])))
+        ledger.resource("its socket", Undo("remove-socket", {"folder": str(network.folder)}))
+        ports = {(node, port): self._cluster.lease_port() for node in spec.nodes for port in spec.ports}
+        forwarder = network.forward(
+            {way: (self._place(*way), number) for way, number in ports.items()}, environment
+        )
+        ledger.resource("netns forwarder", Undo("end", handle_of(forwarder, [])))
+        return Placement(
+            nodes={
+                node: NodePlacement(
+                    host=self._members[node].address,
+                    prefix=network.entering(node),
+                    outside={port: f"127.0.0.1:{ports[node, port]}" for port in spec.ports},
+                    namespace=network.anchors[node],
+                )
+                for node in spec.nodes
+            },
+            command_prefix=network.entering(CLIENT),
+        )
+
+    def targets(self, fault: Fault) -> tuple[str, ...]:
+        """The directed links, or the nodes, that it hits."""
+        if fault.kind in _OF_NODES:
+            if not fault.nodes or CLIENT in fault.nodes:
+                raise FaultInputError(f"{fault.kind}: name a node")
+            self._links[fault.id] = ()
+            return fault.nodes
+        _numbers(fault)  # a parameter in error is found before anything is written
+        nodes = list(self._cluster.spec.nodes)
+        if involves_clients(fault.nodes, fault.parameters):
+            nodes.append(CLIENT)
+        self._links[fault.id] = links_of(nodes, fault.nodes, fault.parameters, self._site.rng)
+        return tuple(f"{sender}->{receiver}" for sender, receiver in self._links[fault.id])
+
+    def undos(self, fault: Fault) -> tuple[Undo, ...]:
+        """Ask the holder to take it off."""
+        return (Undo("take-off", self._require().handle(fault.id)),)
+
+    def apply(self, fault: Fault, take: Callable[[str], None]) -> Mapping[str, Any]:  # noqa: ARG002
+        """Tell the holder; the fault is on, and read back, when it has answered."""
+        answer = self._require().ask(
+            "apply",
+            fault=fault.id,
+            kind=fault.kind,
+            links=self._links[fault.id],
+            nodes=fault.nodes,
+            parameters=_numbers(fault),
+        )
+        return {"on_ns": answer["time_ns"]}
+
+    def measure(self) -> Snapshot:
+        """What arrived on each link, what each fault has caught, and each node's own counters of TCP."""
+        if self._network is None:
+            return {}
+        stats = self._require().ask("stats")
+        values: dict[str, Reading] = {}
+        for group in ("links", "faults"):
+            for name, read in stats[group].items():
+                values |= {f"{name}.{what}": value for what, value in read.items()}
+        for name, anchor in self._network.anchors.items():
+            values |= {f"{name}.{what}": value for what, value in readings_of(anchor).items()}
+        return values
+
+    def signals(self, fault: Fault, readings: Readings) -> tuple[Signal, ...]:
+        """What was done to the packets of each link, and what of them arrived."""
+        if fault.kind == "link-down":
+            return of_link_down(fault.id, fault.nodes, readings)
+        signals = of_rules(fault.id, fault.kind, self._links[fault.id], readings)
+        return (of_flapping(fault.id, readings), *signals) if fault.kind == "flapping" else signals
+
+    def is_over(self, fault: Fault) -> bool:  # noqa: ARG002
+        """None of them ends by itself."""
+        return False
+
+    def heal(self, fault: Fault, version: str | None) -> None:  # noqa: ARG002
+        """Ask the holder to take it off."""
+        for undo in self.undos(fault):
+            VERBS[undo.verb].undo(undo.handle)
+
+    def verify_healed(self, fault: Fault) -> str | None:
+        """What the kernel says is left of it."""
+        left = [VERBS[undo.verb].left(undo.handle) for undo in self.undos(fault)]
+        return next(filter(None, left), None)
+
+    def close(self) -> None:
+        """The forwarder and the holder leave, and the kernel removes what they held."""
+        if self._network is not None:
+            self._network.close()
+            self._network = None
+
+    def _place(self, node: str, port: str) -> tuple[str, int]:
+        return self._members[node].address, self._cluster.ports[node][port]
+
+    def _require(self) -> Network:
+        if self._network is None:
+            raise NemesisError("the netns plane is not prepared")
+        return self._network
+
+
+def _numbers(fault: Fault) -> dict[str, float]:
+    """The parameters of the kind in SI units, as the holder takes them. Raises FaultInputError."""
+    given = fault.parameters
+    try:
+        match fault.kind:
+            case "flapping":
+                down, up = given.get("down", "200ms"), given.get("up", "200ms")
+                return {"down_s": seconds(down), "up_s": seconds(up)}
+            case "loss":
+                return {"share": float(given.get("share", 0.1))}
+    except ValueError as error:
+        raise FaultInputError(f"{fault.plane} {fault.kind}: {error}") from error
+    return {}

@@ -1,0 +1,66 @@
+"""Trying a kind of fault out on a network of two of its own, through which a packet is sent."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from refute.nemesis.netns.layout import members_of
+from refute.nemesis.netns.network import Network
+from refute.nemesis.plane import Probe
+
+_A, _B = "a", "b"
+_FAULT = "trial"
+_SEEN_WITHIN_S = 2.0
+_SEND = "import socket,sys; socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', (sys.argv[1], 9))"
+
+
+_CERTAINLY: Mapping[str, Mapping[str, float]] = {
+    "loss": {"share": 1.0},
+    "flapping": {"down_s": 60.0, "up_s": 60.0},
+}
+
+
+def try_out(kind: str) -> Probe:
+    """Whether the fault comes on, catches a packet and goes off again. Raises NemesisError."""
+    run = uuid.uuid4().hex[:12]
+    with Network(run, [_A, _B], dict(os.environ), log=Path(os.devnull)) as network:
+        network.ask(
+            "apply",
+            fault=_FAULT,
+            kind=kind,
+            links=[[_A, _B]],
+            nodes=[_B],
+            parameters=dict(_CERTAINLY.get(kind, {})),
+        )
+        moved = _moves(network, kind)
+        left = network.ask("heal", fault=_FAULT)["left"]
+    if left:
+        return Probe(False, f"it does not go off again: {left}")
+    return Probe(moved, "" if moved else "a packet that was sent through it was not caught")
+
+
+def _moves(network: Network, kind: str) -> bool:
+    if kind == "link-down":
+        return bool(_reading(network, f"{_B}.interface") == "down")
+    before = _reading(network, f"{_A}->{_B}.packets")
+    address = members_of([_A, _B])[1].address
+    subprocess.run(
+        [*network.entering(_A), sys.executable, "-S", "-c", _SEND, address], check=True, capture_output=True
+    )
+    deadline = time.monotonic() + _SEEN_WITHIN_S
+    while _reading(network, f"{_A}->{_B}.packets") == before:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def _reading(network: Network, name: str) -> Any:
+    return network.ask("stats")["faults"].get(_FAULT, {}).get(name)

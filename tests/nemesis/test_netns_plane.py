@@ -1,0 +1,156 @@
+"""Real packets between namespaces are dropped, refused and lost; both sides prove it; nothing is left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from refute.history.fault import Landing
+from refute.nemesis.errors import FaultInputError, NemesisError
+from refute.nemesis.mechanisms import wanted_kinds
+from tests.nemesis.conftest import Room
+from tests.nemesis.peers import ask, eventually
+from tests.nemesis.test_process_plane import moved
+from tests.nemesis.test_proxy_plane import all_flow, flowing
+
+pytestmark = pytest.mark.systems
+
+ON_NETNS = {"nemesis": {"wanted": wanted_kinds(["netns"])}}
+
+
+@pytest.fixture
+def room(open_room: Callable[..., Room]) -> Room:
+    made: Room = open_room(**ON_NETNS)
+    assert eventually(lambda: all_flow(made), 15)
+    time.sleep(0.6)  # a baseline of at least two samples
+    return made
+
+
+def during(
+    room: Room, written: dict[str, Any], *nodes: str, seconds: float = 0.6
+) -> tuple[set[str], Landing]:
+    """The links on which pings still arrive while a fault is on, and its evidence after it was healed."""
+    fault = room.apply(written, *nodes)
+    time.sleep(0.1)
+    still = flowing(room)
+    time.sleep(seconds)
+    healed = room.nemesis.heal(fault)
+    assert healed.failed == {}
+    assert eventually(lambda: all_flow(room), 10), "it does not flow again"
+    return still, room.nemesis.landing(fault)
+
+
+@pytest.mark.fault("netns", "drop", shows="landing")
+def test_packets_of_an_isolated_node_are_dropped_both_ways(room: Room) -> None:
+    still, landing = during(room, {"isolate": {"node": "n1", "plane": "netns"}}, "n1")
+    assert still == {"n2->n3", "n3->n2"}
+    assert landing.landed, landing
+    assert (landing.plane, landing.kind) == ("netns", "drop")
+    assert landing.targets == ("n1->n2", "n1->n3", "n2->n1", "n3->n1")
+    caught = {s.name: s for s in landing.signals if s.side == "injector"}
+    assert set(caught) == {f"{link}: packets caught" for link in landing.targets}
+    assert all(s.needed and s.moved and s.after is None for s in caught.values())
+    arriving = [s for s in landing.signals if s.rule == "stops"]
+    assert len(arriving) == 4
+    assert all(s.needed and s.before and s.during == 0 for s in arriving)
+    assert "n1: TCP segments sent again" in moved(landing)["victim"]
+
+
+@pytest.mark.parametrize(
+    ("written", "cut"),
+    [
+        ({"isolate": {"node": "n1", "direction": "out"}, "plane": "netns"}, {"n1->n2", "n1->n3"}),
+        ({"isolate": {"node": "n1", "direction": "in"}, "plane": "netns"}, {"n2->n1", "n3->n1"}),
+        ({"partition": {"links": ["n3->n1"]}, "plane": "netns"}, {"n3->n1"}),
+        ({"partition": {"groups": [["n1"], ["n2"]]}, "plane": "netns"}, {"n1->n2", "n2->n1"}),
+        ({"partition": {"shape": "ring"}, "plane": "netns"}, {"n1->n2", "n2->n3", "n3->n1"}),
+    ],
+)
+def test_a_shape_cuts_its_links_and_no_others(room: Room, written: dict[str, Any], cut: set[str]) -> None:
+    still, landing = during(room, written, "n1")
+    assert set(landing.targets) == cut
+    assert not still & cut
+    assert landing.landed, landing
+    other = {f"{a}->{b}" for a in ("n1", "n2", "n3") for b in ("n1", "n2", "n3") if a != b} - cut
+    assert not any(link in signal.name for signal in landing.signals for link in other)
+
+
+@pytest.mark.fault("netns", "reject", shows="landing")
+def test_a_rejected_link_tells_its_sender_at_once(room: Room) -> None:
+    still, landing = during(room, {"reset": {"links": ["n1->n2"]}, "plane": "netns"})
+    assert "n1->n2" not in still
+    assert landing.landed, landing
+    assert "n1: connections refused or reset" in moved(landing)["victim"]
+
+
+def test_the_way_of_clients_is_cut_where_it_is_asked_for(room: Room) -> None:
+    assert ask(room.cluster, "n1")["name"] == "n1"
+    fault = room.apply({"partition": {"links": ["client->n1"]}, "plane": "netns"})
+    with pytest.raises(OSError):
+        ask(room.cluster, "n1")
+    assert ask(room.cluster, "n2")["name"] == "n2"
+    room.nemesis.heal(fault)
+    assert eventually(lambda: all_flow(room), 15)
+    assert room.nemesis.landing(fault).landed, room.nemesis.landing(fault)
+
+
+def test_a_node_that_is_down_refuses_its_clients_and_is_found_by_the_process_plane(room: Room) -> None:
+    fault = room.apply({"kill": "n1"}, "n1")
+    time.sleep(0.3)
+    with pytest.raises(ConnectionRefusedError):
+        ask(room.cluster, "n1")
+    room.nemesis.heal(fault)
+    assert room.nemesis.landing(fault).landed, room.nemesis.landing(fault)
+    assert eventually(lambda: all_flow(room), 10)
+    paused = room.apply({"pause": "n1"}, "n1")
+    time.sleep(0.4)
+    room.nemesis.heal(paused)
+    assert room.nemesis.landing(paused).landed, room.nemesis.landing(paused)
+
+
+@pytest.mark.fault("netns", "drop", shows="not landing")
+def test_a_link_on_which_nobody_talks_is_no_partition(open_room: Callable[..., Room]) -> None:
+    silent = open_room(links={"port": "peer"}, peers={"each": "", "join": ""}, **ON_NETNS)
+    time.sleep(0.6)
+    fault = silent.apply({"partition": {"links": ["n1->n2"]}, "plane": "netns"})
+    time.sleep(0.4)
+    silent.nemesis.heal(fault)
+    assert not silent.nemesis.landing(fault).landed
+
+
+@pytest.mark.fault("netns", "drop", shows="not landing")
+def test_a_partition_of_which_one_link_does_not_show_has_not_landed(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plane = room.nemesis._planes["netns"]
+    monkeypatch.setattr(plane._network, "ask", without_link(plane._network.ask, ["n2", "n1"]))  # type: ignore[attr-defined]
+    still, landing = during(room, {"partition": {"links": ["n1<->n2"]}, "plane": "netns"})
+    assert "n1->n2" not in still
+    assert not landing.landed
+    assert landing.missing == ("n2->n1: packets caught", "n1: packets per second from n2")
+
+
+def without_link(ask: Callable[..., Any], link: list[str]) -> Callable[..., Any]:
+    def asked(do: str, **fields: Any) -> Any:
+        if do == "apply":
+            fields["links"] = [list(each) for each in fields["links"] if list(each) != link]
+        return ask(do, **fields)
+
+    return asked
+
+
+def test_a_rule_that_the_kernel_does_not_have_is_an_error_and_not_a_fault(room: Room) -> None:
+    # The network is asked for a table that is there already: nft refuses, and nothing is on.
+    plane = room.nemesis._planes["netns"]
+    plane._require().ask("apply", fault="f1", kind="drop", links=[["n1", "n2"]], nodes=[], parameters={})  # type: ignore[attr-defined]
+    with pytest.raises(NemesisError, match="f1 is on already"):
+        room.apply({"partition": {"links": ["n1->n2"]}, "plane": "netns"})
+    assert eventually(lambda: all_flow(room), 10)
+
+
+def test_proxy_and_netns_are_not_had_together(open_room: Callable[..., Room]) -> None:
+    with pytest.raises(FaultInputError, match="proxy and netns"):
+        open_room(nemesis={"wanted": wanted_kinds(["netns/drop", "proxy/delay"])})

@@ -1,0 +1,47 @@
+"""Running a command of the tests as an ordinary user, where the tests themselves run as root."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+NOBODY = 65534
+CHECKOUT = Path(__file__).parents[1]
+
+# An interpreter below /root is out of reach for others. In a mount namespace of its own the way to it is laid open:
+# an empty directory stands in for the closed one, with nothing below it but what is needed.
+_OPEN_THE_WAY = """
+set -e
+closed=$1; shift
+kept=$(mktemp -d)
+n=0; for path in $1; do n=$((n + 1)); mkdir "$kept/$n"; mount --bind "$path" "$kept/$n"; done
+mount -t tmpfs -o mode=755 tmpfs "$closed"
+n=0; for path in $1; do n=$((n + 1)); mkdir -p "$path"; mount --bind "$kept/$n" "$path"; umount "$kept/$n"; rmdir "$kept/$n"; done
+rmdir "$kept"
+shift
+exec "$@"
+"""
+
+
+def as_ordinary_user(command: Sequence[str]) -> list[str]:
+    """The command as somebody without any right beyond his own."""
+    if os.geteuid() != 0:
+        return list(command)
+    dropped = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command]
+    needed = [Path(sys.base_prefix).resolve(), CHECKOUT.resolve()]
+    closed = {top for path in needed for top in [_first_closed(path)] if top}
+    if not closed:
+        return dropped
+    assert len(closed) == 1, f"more than one closed directory on the way: {closed}"
+    below = [str(path) for path in needed if path.is_relative_to(next(iter(closed)))]
+    private = ["unshare", "--mount", "--propagation", "private", "sh", "-c", _OPEN_THE_WAY, "sh"]
+    return [*private, str(next(iter(closed))), " ".join(below), *dropped]
+
+
+def _first_closed(path: Path) -> Path | None:
+    for folder in (*reversed(path.parents), path):
+        if not folder.stat().st_mode & 0o001:
+            return folder
+    return None
