@@ -1,19 +1,19 @@
 """Landing evidence of the netns plane, computed from readings alone.
 
-A fault of several links has not landed where one link shows it. The rule: every link on which packets arrived
-in the baseline has to show the fault, at its own rule and at its own receiver; those two signals are needed.
-A link on which nothing arrived before can neither stop nor prove that it was cut: its signals are shown and
-not needed. Both directions of a TCP connection carry packets, so that pairs that talk are judged both ways.
+Every directed link speaks for itself: packets that its own rule has caught (injector), packets that its
+receiver lets through to its sockets (victim), and whether anybody sent on it at all (traffic). A link that
+was not used is idle and counts neither way; one on which packets go on arriving contradicts the fault.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from refute.history.fault import Signal
+from refute.history.fault import Reading, Rule, Side, Signal
 from refute.nemesis.plane import Readings, counter, rate, rate_before
 
 Link = tuple[str, str]
+Moments = tuple[Reading, Reading, Reading]
 
 _INJECTED = {
     "drop": "packets dropped by our own rule",
@@ -22,10 +22,11 @@ _INJECTED = {
     "loss": "packets dropped by our own rule",
 }
 _STOPS_ARRIVALS = ("drop", "reject")
+_SENT_AGAIN = ("sent_again", "TCP segments sent again")
 _AT_SENDER = {
-    "drop": ("sent_again", "TCP segments sent again"),
-    "flapping": ("sent_again", "TCP segments sent again"),
-    "loss": ("sent_again", "TCP segments sent again"),
+    "drop": _SENT_AGAIN,
+    "flapping": _SENT_AGAIN,
+    "loss": _SENT_AGAIN,
     "reject": ("broken", "connections refused or reset"),
 }
 
@@ -35,64 +36,76 @@ def of_rules(fault: str, kind: str, links: Sequence[Link], readings: Readings) -
     signals: list[Signal] = []
     for sender, receiver in links:
         link = f"{sender}->{receiver}"
-        talked = bool(rate_before(readings, f"{link}.arrived_packets"))
-        name, source = f"{link}: packets caught", f"nft: {_INJECTED[kind]}"
-        caught = _of_a_fault(readings, f"{fault}.{link}.packets")
-        signals.append(Signal("injector", name, source, "increases", *caught, needed=talked))
+        caught = of_a_fault(readings, f"{fault}.{link}.packets")
+        name = f"{link}: packets caught"
+        signals.append(signal("injector", name, f"nft: {_INJECTED[kind]}", "increases", caught, link))
+        arriving = rates(readings, f"{link}.arrived_packets")
         if kind in _STOPS_ARRIVALS:
             name = f"{receiver}: packets per second from {sender}"
-            arriving = _rates(readings, f"{link}.arrived_packets")
-            signals.append(Signal("victim", name, "nft: let through", "stops", *arriving, needed=talked))
-    return (*signals, *_of_senders(kind, links, readings))
+            signals.append(signal("victim", name, "nft: let through", "stops", arriving, link))
+        else:
+            signals.append(_of_sender(kind, sender, readings, link))
+        sent = (arriving[0], _sum(arriving[1], _rate_of_a_fault(readings, f"{fault}.{link}.packets")), None)
+        signals.append(signal("traffic", f"{link}: packets per second", "nft", "stops", sent, link))
+    if kind in _STOPS_ARRIVALS:
+        signals += [_of_sender(kind, sender, readings) for sender in sorted({sender for sender, _ in links})]
+    return tuple(signals)
 
 
 def of_flapping(fault: str, readings: Readings) -> Signal:
     """That it has changed more than once: down, and up again."""
-    before, during, after = _of_a_fault(readings, f"{fault}.changes")
-    more = (None if changes is None else max(0.0, changes - 1) for changes in (before, during, after))
-    return Signal(
-        "injector",
-        "changes of the links after the first",
-        "counted with each",
-        "increases",
-        *more,
-        needed=True,
-    )
+    before, during, after = of_a_fault(readings, f"{fault}.changes")
+    first = None if during is None else during - 1
+    name = "changes of the links after the first"
+    return Signal("injector", name, "counted with each", "increases", before, first, after, needed=True)
 
 
-def of_link_down(fault: str, nodes: Iterable[str], readings: Readings) -> tuple[Signal, ...]:
+def of_link_down(fault: str, nodes: Iterable[str], readings: Readings) -> Iterator[Signal]:
     """The state of each interface, and the packets that no longer come in by it."""
-    signals: list[Signal] = []
     for node in nodes:
         state = f"{fault}.{node}.interface"
         during = readings.during.values.get(state) if readings.during else None
         name, source = f"{node}: its interface", "the kernel's flags"
-        signals.append(
-            Signal("injector", name, source, "becomes", "up", during, expected="down", needed=True)
-        )
-        rates = _rates(readings, f"{node}.received_packets")
+        yield Signal("injector", name, source, "becomes", "up", during, None, "down", node)
+        received = rates(readings, f"{node}.received_packets")
         name, source = f"{node}: packets received per second", "its interface's counter"
-        signals.append(Signal("victim", name, source, "stops", *rates, needed=bool(rates[0])))
-    return tuple(signals)
+        yield signal("victim", name, source, "stops", received, node)
 
 
-def _of_senders(kind: str, links: Sequence[Link], readings: Readings) -> Iterator[Signal]:
-    name, meaning = _AT_SENDER[kind]
-    moments = (readings.before, readings.during, readings.after)
-    for sender in sorted({sender for sender, _ in links}):
-        counted = (counter(at, f"{sender}.{name}") for at in moments)
-        yield Signal("victim", f"{sender}: {meaning}", "its kernel's TCP", "increases", *counted)
+def signal(side: Side, name: str, source: str, rule: Rule, moments: Moments, target: str = "") -> Signal:
+    """A signal from its readings before, during and after."""
+    before, during, after = moments
+    return Signal(side, name, source, rule, before, during, after, target=target)
 
 
-def _of_a_fault(readings: Readings, name: str) -> tuple[float | None, float | None, float | None]:
-    # Before the fault there is no such rule, so that it has caught nothing; after it, there is none again.
+def of_a_fault(readings: Readings, name: str) -> tuple[float | None, float | None, float | None]:
+    """A counter of a fault's own: before it there was none, so that it had counted nothing."""
     before = 0.0 if readings.before is not None else None
     return before, counter(readings.during, name), counter(readings.after, name)
 
 
-def _rates(readings: Readings, name: str) -> tuple[float | None, float | None, float | None]:
+def rates(readings: Readings, name: str) -> tuple[float | None, float | None, float | None]:
+    """Growth per second before, during and after, without what was under way when the fault came."""
     return (
         rate_before(readings, name),
         rate(readings.settled, readings.during, name),
         rate(readings.during, readings.after, name),
     )
+
+
+def _of_sender(kind: str, sender: str, readings: Readings, target: str = "") -> Signal:
+    name, meaning = _AT_SENDER[kind]
+    before, during, after = (
+        counter(at, f"{sender}.{name}") for at in (readings.before, readings.during, readings.after)
+    )
+    counted = (before, during, after)
+    return signal("victim", f"{sender}: {meaning}", "its kernel's TCP", "increases", counted, target)
+
+
+def _rate_of_a_fault(readings: Readings, name: str) -> float | None:
+    # Over the same time as the arrivals beside it; from `start` on where it had not settled.
+    return rate(readings.settled or readings.start, readings.during, name)
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None and other is None else (one or 0.0) + (other or 0.0)

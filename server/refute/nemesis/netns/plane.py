@@ -118,7 +118,7 @@ class NetnsPlane:
     def signals(self, fault: Fault, readings: Readings) -> tuple[Signal, ...]:
         """What was done to the packets of each link, and what of them arrived."""
         if fault.kind == "link-down":
-            return of_link_down(fault.id, fault.nodes, readings)
+            return tuple(of_link_down(fault.id, fault.nodes, readings))
         signals = of_rules(fault.id, fault.kind, self._links[fault.id], readings)
         return (of_flapping(fault.id, readings), *signals) if fault.kind == "flapping" else signals
 
