@@ -59,4 +59,15 @@ def test_a_model_is_found_by_what_people_call_it() -> None:
         "something else entirely": None,
     }
     assert {text: model_named(text) for text in named} == named
-    assert any(set(model.checkers) & set(CHECKERS) for model in MODELS.values())
+
+
+def test_every_model_is_judged_by_checkers_that_there_are() -> None:
+    for model in MODELS.values():
+        assert model.checkers, model.id
+        assert set(model.checkers) <= set(CHECKERS), model.id
+
+
+def test_every_checker_of_objects_judges_some_model() -> None:
+    named = {name for model in MODELS.values() for name in model.checkers}
+    by_claim_alone = {"boundary", "fairness", "slo"}  # these judge answers and times, whatever the object is
+    assert set(CHECKERS) - named - by_claim_alone == set()

@@ -71,6 +71,7 @@ CHANGES: dict[str, Change] = {
     "claim-without-its-hypothesis": (FLEET, "claims: K8}", "claims: K6}"),
     "scenario-without-hypothesis": (STORE, "hypotheses: [H2]\n", ""),
     "suspect-without-sequence": (STORE, "| write, kill the leader at once |", "|  |"),
+    "suspect-without-lines": (STORE, "`store/export.py:5`", "`store/export.py`"),
     "suspect-without-condition": (STORE, ": wrong if it compares by prefix", ""),
     "sequence-without-steps": (FLEET, "claims: [K3, K4]}", "claims: [K3, K4], suspect: \"q.cc:4: wrong if\", sequence: go}"),
     "pitfall-not-considered": (STORE, "deposed-leader-serves-reads (H1), ", ""),
@@ -122,6 +123,8 @@ CHANGES: dict[str, Change] = {
     "arm-oracle-not-run": (STORE, "expect: none of them, oracle: tenant-isolation", "expect: none, oracle: linearizable"),
     "arm-surface-not-listed": (STORE, "surfaces: [read, export]", "surfaces: [read]"),
     "boundary-surfaces-left-out": (STORE, "Admin API, metrics and logs", "Admin API"),
+    "boundary-without-7MS": (STORE, "#### 7.M.S\n\nDoors: reading a key", "Doors: reading a key"),
+    "unknown-surface": (STORE, "surfaces: [read, export]", "surfaces: [read, exprot]"),
     "boundary-without-confusable-names": (STORE, "object: ab, expect: none", "object: other, expect: none"),
     "scenario-to-be-split": (STORE, "check: [tenant-isolation]", "check: [tenant-isolation, linearizable, exactly-once]"),
     "fairness-without-formula": (FLEET, "Jain's index per tenant at least 0.9", "per tenant alike", "[{shares: {formula: jain, at_least: 0.9}}]", "[shares]"),
@@ -150,7 +153,7 @@ def test_a_clean_plan_trips_no_rule(text: str) -> None:
 
 
 def test_every_rule_has_a_plan_that_trips_it() -> None:
-    cited = {"citation-not-found", "stale-citation", "moved-citation"}
+    cited = {"citation-not-found", "stale-citation", "moved-citation", "stale-suspect"}
     assert set(CHANGES) == (set(RULES) | set(READING)) - cited
 
 
@@ -198,6 +201,33 @@ def test_a_citation_whose_text_moved_is_a_warning() -> None:
     checked = check(STORE, _repository({"README.md": moved}))
     assert {defect.rule for defect in checked.defects} == {"moved-citation"}
     assert checked.ok and checked.warnings == 2
+
+
+def test_suspect_code_that_was_changed_is_a_warning_and_code_that_moved_is_none() -> None:
+    cited = STORE.replace("store/export.py:5", f"store/export.py:5@{COMMIT}")
+    assert rules_tripped(cited, _repository({})) == set()
+    moved = ["new", *(f"line {number} of store/export.py" for number in range(1, 200))]
+    assert rules_tripped(cited, _repository({"store/export.py": moved})) == set()
+    checked = check(cited, _repository({"store/export.py": ["another text"] * 200}))
+    assert [(defect.rule, defect.subject) for defect in checked.defects] == [("stale-suspect", "H3")]
+    assert checked.ok
+
+
+def test_rules_look_at_every_arm_and_not_only_at_the_first() -> None:
+    arm = "  - {arm: own key, control: positive, surface: read"
+    first = (
+        arm.replace("own key", "nothing happens", 1)
+        + ", expect: its own value, oracle: tenant-isolation, steps: [{sleep: {ms: 1}}]}\n"
+    )
+    kills = (
+        arm.replace("own key", "a kill", 1)
+        + ", expect: its own value, oracle: tenant-isolation, steps: [{kill: leader}]}\n"
+    )
+    text = STORE.replace("arms:\n", f"arms:\n{first}{kills}", 1)
+    tripped = {defect.rule: defect for defect in check(text).defects}
+    assert {"fault-without-landing-evidence", "fault-on-a-timer"} <= set(tripped)
+    line = text.split("\n")[tripped["fault-on-a-timer"].line - 1]
+    assert "arm: a kill" in line
 
 
 def test_a_citation_of_what_never_was_is_an_error() -> None:

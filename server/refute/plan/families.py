@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from refute.plan.scenario import Scenario
-from refute.plan.step import FaultAction, FaultStep, HealStep
+from refute.plan.step import FaultAction, FaultStep, HealStep, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,22 +113,71 @@ def families_in_words(text: str) -> set[str]:
     return {family.name for family in FAMILIES.values() if family.words.search(text)}
 
 
-def faults_of(scenario: Scenario) -> Iterator[tuple[FaultAction, tuple[str | int, ...]]]:
-    """The faults of a scenario's first arm, each with its path in the block."""
-    arm = next(scenario.arms())
-    for place, fault in enumerate(arm.nemesis):
-        yield fault, ("nemesis", place)
-    for place, step in enumerate(arm.steps):
+Path = tuple[str | int, ...]
+
+
+def steps_of(scenario: Scenario) -> Iterator[tuple[Step, Path]]:
+    """The steps of all arms, each with its path in the block; one that several arms share comes once."""
+    once = _Once()
+    own = [place for place, arm in enumerate(scenario.arms_) if arm.steps]
+    # Arms come in the order of the sweep, and within it in that of the arms that have steps.
+    for number, arm in enumerate(scenario.every_arm()):
+        which = own[number % len(own)] if own else 0
+        for place, step in enumerate(arm.steps):
+            later = place - len(scenario.steps)
+            path: Path = ("steps", place) if later < 0 else ("arms", which, "steps", later)
+            written = scenario.steps[place] if later < 0 else scenario.arms_[which].steps[later]
+            if once.is_new(path, written, step):
+                yield step, path
+
+
+def faults_of(scenario: Scenario) -> Iterator[tuple[FaultAction, Path]]:
+    """The faults of all arms, each with its path in the block; one that several arms share comes once."""
+    once = _Once()
+    for arm in scenario.every_arm():
+        for place, fault in enumerate(arm.nemesis):
+            if once.is_new(("nemesis", place), scenario.nemesis[place], fault):
+                yield fault, ("nemesis", place)
+    for step, path in steps_of(scenario):
         if isinstance(step, FaultStep):
-            yield step.action, ("steps", place)
+            yield step.action, path
+
+
+class _Once:
+    """Which steps were seen already; one that names no swept parameter is the same in every arm."""
+
+    def __init__(self) -> None:
+        self._same: set[Path] = set()
+        self._varying: set[Path] = set()
+        self._seen: set[tuple[Path, str]] = set()
+
+    def is_new(self, path: Path, written: object, read: object) -> bool:
+        if path in self._same:
+            return False
+        if path not in self._varying:
+            (self._varying if "$" in repr(written) else self._same).add(path)
+            if path in self._same:
+                return True
+        key = (path, repr(read))
+        new = key not in self._seen
+        self._seen.add(key)
+        return new
+
+
+def planned_faults(scenario: Scenario) -> list[int]:
+    """How many faults each arm injects in one run."""
+    return [
+        sum(fault.repeat for fault in arm.nemesis)
+        + sum(step.action.repeat for step in arm.steps if isinstance(step, FaultStep))
+        for arm in scenario.every_arm()
+    ]
 
 
 def families_of(scenario: Scenario) -> set[str]:
-    """The families that a scenario injects; a node started as another version is an upgrade."""
+    """The families that a scenario injects in any arm; a node started as another version is an upgrade."""
     found = {family_of(fault.plane, fault.kind) for fault, _ in faults_of(scenario)}
-    arm = next(scenario.arms())
     if any("version" in fault.parameters for fault, _ in faults_of(scenario)) or any(
-        isinstance(step, HealStep) and step.version for step in arm.steps
+        isinstance(step, HealStep) and step.version for step, _ in steps_of(scenario)
     ):
         found.add("upgrade")
     return found

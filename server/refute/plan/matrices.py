@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from refute.plan.document import Claim, Plan
-from refute.plan.families import FAMILIES, families_of, faults_of
+from refute.plan.families import FAMILIES, families_of, faults_of, steps_of
 from refute.plan.rules.rule import Review
 from refute.plan.step import CommandStep
 from refute.plan.writer import table_row
@@ -148,8 +148,7 @@ def environment_requirements(plan: Plan) -> Matrix:
         for fault, _ in faults_of(scenario):
             need = _NEEDS.get(fault.plane, "see the fault catalog")
             needed.setdefault(f"fault plane {fault.plane}: {need}", []).append(scenario.id)
-        arm = next(scenario.arms())
-        if any(isinstance(step, CommandStep) for step in arm.steps):
+        if any(isinstance(step, CommandStep) for step, _ in steps_of(scenario)):
             needed.setdefault(f"the commands of {scenario.system}", []).append(scenario.id)
         if system := plan.systems.get(scenario.system):
             nodes, ports = len(system.nodes), len(system.nodes) * len(system.ports)

@@ -10,7 +10,10 @@ from refute.plan.catalogs import read_catalog
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One row: which checkers judge it, what the history must hold, what that costs."""
+    """One row: which checkers judge it, what the history must hold, what that costs.
+
+    `linearizable` are the values of that checker's option `model` that describe such a thing.
+    """
 
     id: str
     summary: str
@@ -19,6 +22,7 @@ class Model:
     history: str
     judges: str
     cost: str
+    linearizable: tuple[str, ...] = ()
 
 
 def _models() -> dict[str, Model]:
@@ -31,6 +35,7 @@ def _models() -> dict[str, Model]:
             history=entry["history"],
             judges=entry["judges"],
             cost=entry["cost"],
+            linearizable=tuple(entry.get("linearizable", ())),
         )
         for entry in read_catalog("models")
     }

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
 from refute.plan.step import Await, FaultAction, FaultStep, NodeRef, Step, VictimSignal
 from refute.plan.step_notation import read_fault, read_step
@@ -159,6 +159,8 @@ class Scenario(Strict):
     requires: Requires = Requires()
     budget: dict[BudgetName, Budget | NotProvided] = Field(default_factory=lambda: dict(_USUAL_BUDGET))
 
+    _every_arm: tuple[BoundArm, ...] | None = PrivateAttr(default=None)
+
     @model_validator(mode="after")
     def _something_happens(self) -> Self:
         if not self.workload and not self.steps and not self._own_steps():
@@ -214,6 +216,12 @@ class Scenario(Strict):
                 )
                 named = "-".join(part for part in (arm, title) if part)
                 yield BoundArm(named, parameters, workload, (*steps, *theirs), nemesis)
+
+    def every_arm(self) -> tuple[BoundArm, ...]:
+        """All arms, read once and kept: what rules and matrices look at, again and again."""
+        if self._every_arm is None:
+            self._every_arm = tuple(self.arms())
+        return self._every_arm
 
     def _own_steps(self) -> dict[str, tuple[dict[str, Any], ...]]:
         """The steps of each arm that has some, by the arm's name as it is used for a folder."""

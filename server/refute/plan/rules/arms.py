@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from refute.plan.document import Block
+from refute.plan.references import operation_kinds
 from refute.plan.rules.rule import Hit, Review, categories_of, rule
 from refute.plan.scenario import Scenario
 
@@ -103,6 +104,38 @@ def arm_surface_not_listed(review: Review) -> Iterator[Hit]:
         if odd := armed ^ set(scenario.surfaces):
             what = f"{', '.join(sorted(odd))} stands in only one of surfaces and arms"
             yield block.line_of("surfaces"), block.section, scenario.id, what
+
+
+@rule(
+    "boundary-without-7MS",
+    "warning",
+    why="who signs the plan must see in words which doors there are, who knocks, and what may come out",
+    mend="add a 7.M.S below the scenario: each surface and arm in one line",
+)
+def boundary_without_7ms(review: Review) -> Iterator[Hit]:
+    """A boundary or fairness scenario with arms has no 7.M.S."""
+    for scenario, block in _of_category(review, "boundary", "fairness"):
+        parts = {part.number for part in review.plan.parts(scenario.id)}
+        if scenario.arms_ and "7.M.S" not in parts:
+            yield block.line_of("arms"), block.section, scenario.id, f"{scenario.id} has arms and no 7.M.S"
+
+
+@rule(
+    "unknown-surface",
+    "error",
+    why="a surface that the system does not have is tested by nothing",
+    mend="name an operation of the system's clients, or list the surface in section 0, 1 or 2",
+)
+def unknown_surface(review: Review) -> Iterator[Hit]:
+    """A surface is neither an operation of the system nor listed in sections 0 to 2."""
+    listed = review.text_of("0", "1", "2").casefold()
+    for scenario, block in review.scenarios:
+        system = review.plan.systems.get(scenario.system)
+        kinds = operation_kinds(system) if system else frozenset()
+        for name in dict.fromkeys([*scenario.surfaces, *(arm.surface or "" for arm in scenario.arms_)]):
+            if name and name not in kinds and not re.search(rf"\b{re.escape(name.casefold())}\b", listed):
+                what = f"the surface {name!r} is no operation of {scenario.system} and listed nowhere"
+                yield block.line_of("surfaces"), block.section, scenario.id, what
 
 
 _SURFACE_GROUPS = {

@@ -145,9 +145,9 @@ def citation_not_found(review: Review) -> Iterator[Hit]:
     mend="read the new text, mend the claim, cite the present commit",
 )
 def stale_citation(review: Review) -> Iterator[Hit]:
-    """The cited text is no longer in its file."""
+    """The cited text of a claim is no longer in its file."""
     for line, section, subject, place, moved in _changed(review):
-        if not moved:
+        if not moved and section == "1b":
             what = f"{place.path}:{place.first}-{place.last} reads otherwise than at {place.commit[:12]}"
             yield line, section, subject, what
 
@@ -159,15 +159,29 @@ def stale_citation(review: Review) -> Iterator[Hit]:
     mend="cite the present lines and commit",
 )
 def moved_citation(review: Review) -> Iterator[Hit]:
-    """The cited text has moved within its file."""
+    """The cited text of a claim has moved within its file."""
     for line, section, subject, place, moved in _changed(review):
-        if moved:
+        if moved and section == "1b":
             yield (
                 line,
                 section,
                 subject,
                 f"{place.path}:{place.first}-{place.last} has moved since {place.commit[:12]}",
             )
+
+
+@rule(
+    "stale-suspect",
+    "warning",
+    why="the code was changed since: what would have had to be true there may not be so any more",
+    mend="read the code as it is now, mend or drop the hypothesis, cite the present commit",
+)
+def stale_suspect(review: Review) -> Iterator[Hit]:
+    """The suspect code is no longer in its file."""
+    for line, section, subject, place, moved in _changed(review):
+        if not moved and section == "4":
+            what = f"{place.path}:{place.first}-{place.last} reads otherwise than at {place.commit[:12]}"
+            yield line, section, subject, what
 
 
 def _changed(review: Review) -> Iterator[tuple[int, str, str, Citation, bool]]:

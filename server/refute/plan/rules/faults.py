@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from refute.plan.document import PlanError
-from refute.plan.families import families_in_words, family_of, faults_of, produces
+from refute.plan.families import families_in_words, family_of, faults_of, produces, steps_of
 from refute.plan.fault_catalog import CATALOG, read_parameters
 from refute.plan.rules.rule import Hit, Review, categories_of, rule, seven_m
+from refute.plan.rules.wording import EXIT_CODE
 from refute.plan.step import AwaitStep, FaultStep
 
 # Words for a landing signal, and the planes whose mechanisms can give it.
@@ -110,15 +111,9 @@ def fault_without_system_signal(review: Review) -> Iterator[Hit]:
 )
 def exit_code_as_evidence(review: Review) -> Iterator[Hit]:
     """Landing evidence is the success of the command that applied the fault."""
-    words = re.compile(
-        r"(?:command|tool|script|injector|nft|iptables|tc|kubectl|docker)\b[^.;|]{0,200}?"
-        r"(?:exits? (?:with )?(?:0|zero)|exit (?:code|status)|returns? (?:0|ok|success)|succeed)"
-        r"|no error from the (?:tool|command|injector)|fault (?:was|is) (?:applied|injected) successfully",
-        re.I,
-    )
     for scenario, block in review.scenarios:
         said, line = (seven_m(review.plan, scenario.id) or {}).get("landing evidence", ("", block.line))
-        if found := words.search(said):
+        if found := EXIT_CODE.search(said):
             yield line, "7.M", scenario.id, f"{found[0]!r} does not show that the fault landed"
 
 
@@ -293,22 +288,12 @@ def one_way_claim_cut_both_ways(review: Review) -> Iterator[Hit]:
 def fault_on_a_timer(review: Review) -> Iterator[Hit]:
     """A fault is applied without waiting for any state."""
     for scenario, block in review.scenarios:
-        arm = next(scenario.arms())
-        for place, fault in enumerate(arm.nemesis):
-            if fault.when is None:
-                yield (
-                    block.line_of("nemesis", place),
-                    block.section,
-                    scenario.id,
-                    f"{fault.kind} waits for no state",
-                )
+        for fault, path in faults_of(scenario):
+            if path[0] == "nemesis" and fault.when is None:
+                yield block.line_of(*path), block.section, scenario.id, f"{fault.kind} waits for no state"
         awaited = False
-        for place, step in enumerate(arm.steps):
+        for step, path in steps_of(scenario):
             awaited = awaited or isinstance(step, AwaitStep)
             if isinstance(step, FaultStep) and not awaited and step.action.when is None:
-                yield (
-                    block.line_of("steps", place),
-                    block.section,
-                    scenario.id,
-                    f"{step.action.kind} waits for no state",
-                )
+                what = f"{step.action.kind} waits for no state"
+                yield block.line_of(*path), block.section, scenario.id, what

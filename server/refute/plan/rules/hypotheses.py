@@ -107,6 +107,24 @@ def suspect_without_sequence(review: Review) -> Iterator[Hit]:
             yield hypothesis.line, "4", hypothesis.id, f"{hypothesis.id} has a suspect and no aimed sequence"
 
 
+_FILE = re.compile(
+    r"(?<![\w/.])[\w./-]*\w\.(?:py|go|rs|java|kt|ts|js|mjs|c|cc|cpp|h|hpp|scala|clj|erl|ex|rb|cs|zig)\b(?!:\d)"
+)
+
+
+@rule(
+    "suspect-without-lines",
+    "warning",
+    why="a reviewer opens the place and looks: a file of a thousand lines is no place",
+    mend="write path:lines@commit",
+)
+def suspect_without_lines(review: Review) -> Iterator[Hit]:
+    """A suspect names a file and no lines in it."""
+    for hypothesis in review.plan.hypotheses.values():
+        if not citations_in(hypothesis.suspect) and (found := _FILE.search(hypothesis.suspect)):
+            yield hypothesis.line, "4", hypothesis.id, f"{hypothesis.id}: {found[0]} at which lines?"
+
+
 @rule(
     "suspect-without-condition",
     "warning",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from refute.plan.rules.rule import Hit, Review, categories_of, rule
+from refute.plan.rules.wording import ABSOLUTE, said_in
 
 _SLO = re.compile(
     r"\bSLO\b|\bSLA\b|\bp\d{2,3}\b|percentile|latenc|throughput|availab\w+ of|\d\s*%|requests? per second",
@@ -109,20 +110,6 @@ def exit_criteria_missing(review: Review) -> Iterator[Hit]:
         yield section.line if section else 0, "7d", "", "no exit criterion is written"
 
 
-_ABSOLUTE = re.compile(
-    r"cannot (?:happen|occur|fail|go wrong|lose)|can ?not ever|can never|will never|never (?:happens|"
-    r"occurs|fails|loses)"
-    r"|\bimpossible\b|guarantee(?:s|d)? (?:correct|that no|no )|100 ?% (?:safe|correct|sure|confiden|"
-    r"certain|cover)"
-    r"|(?:fully|completely|absolutely|perfectly|totally) (?:safe|correct|certain|sure|covered|reliable|"
-    r"tested)"
-    r"|bug[ -]free|no (?:remaining )?(?:risk|bugs?|doubt)\b|\bproves? (?:that )?(?:the |it |this )?\w* "
-    r"?(?:is |system |correct)"
-    r"|without any doubt|complete confidence|(?<!un)certainty\b|rules? out (?:all|every|any)",
-    re.I,
-)
-
-
 @rule(
     "absolute-confidence",
     "error",
@@ -134,9 +121,8 @@ def absolute_confidence(review: Review) -> Iterator[Hit]:
     for section in review.plan.sections:
         if section.number not in ("5", "7b", "7c", "7d", "8"):
             continue
-        for place, line in enumerate(re.split(r"\r\n|\r|\n", section.text)):
-            if found := _ABSOLUTE.search(line):
-                yield section.line + place, section.number, "", f"{found[0].strip()!r} is certainty"
+        for line, words in said_in(section, ABSOLUTE, denied=True):
+            yield line, section.number, "", f"{words!r} is certainty"
 
 
 @rule(

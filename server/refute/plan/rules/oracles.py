@@ -6,27 +6,13 @@ import re
 from collections.abc import Iterator
 
 from refute.checkers.catalog import CheckerEntry
-from refute.plan.models import MODELS, model_named
+from refute.plan.models import MODELS, Model, model_named
 from refute.plan.references import near, operation_kinds
 from refute.plan.rules.rule import Hit, Review, categories_of, rule, seven_m
-from refute.plan.scenario import Scenario
+from refute.plan.rules.wording import COMPARISON, HUMAN_ORACLE
+from refute.plan.scenario import Check, Scenario
 from refute.plan.step import OperationStep
 from refute.plan.system_spec import SystemSpec
-
-_HUMAN = re.compile(
-    r"""logs?\ (?:\w+\ )?(?:look|are|is|seem|stay)s?\ (?:\w+\ )?(?:fine|ok|okay|clean|good|normal|empty)
-    | no\ (?:unexpected\ )?(?:errors?|exceptions?|warnings?|panics?|crash(?:es)?)\b(?!\ (?:than|rate))
-    | health[\ -]?checks?\ (?:\w+\ )?(?:is|are|stays?|returns?|remains?|pass(?:es)?|green|ok)
-    | (?:is|are|stays?|remains?)\ (?:green|healthy|up|stable|responsive)\b
-    | looks?\ (?:right|good|correct|fine|ok|okay|sane|normal|reasonable)
-    | works?\ (?:as\ expected|correctly|fine|properly)
-    | behaves?\ (?:correctly|as\ expected|normally|properly|well)
-    | (?:manual(?:ly)?|visual(?:ly)?)\ (?:inspect|verif|check|review|look)\w*
-    | \beyeball | \bby\ eye\b | dashboards?\ (?:is|are|look|stay|show)
-    | someone\ (?:checks|looks) | seems?\ (?:right|fine|ok|correct)
-    | recovers?\ (?:fine|gracefully|properly)""",
-    re.I | re.X,
-)
 
 
 @rule(
@@ -40,25 +26,51 @@ def human_oracle(review: Review) -> Iterator[Hit]:
     for scenario, block in review.scenarios:
         for place, arm in enumerate(scenario.arms_):
             for name in ("oracle", "expect"):
-                if (said := getattr(arm, name)) and (found := _HUMAN.search(said)):
+                if (said := getattr(arm, name)) and (found := HUMAN_ORACLE.search(said)):
                     line = block.line_of("arms", place, name)
                     yield line, block.section, scenario.id, f"arm {arm.arm!r}: {found[0]!r} is no oracle"
         for place, check in enumerate(scenario.check):
-            if found := _HUMAN.search(check.checker):
+            if found := HUMAN_ORACLE.search(check.checker):
                 yield block.line_of("check", place), block.section, scenario.id, f"{found[0]!r} is no oracle"
     for section in review.plan.sections:
         if section.number == "7.M":
             said, line = (seven_m(review.plan, section.scenario) or {}).get("checker", ("", 0))
-            if found := _HUMAN.search(said):
+            if found := HUMAN_ORACLE.search(said):
                 yield line, "7.M", section.scenario, f"{found[0]!r} is no oracle"
+    for line, number, subject, said, whole in _written_oracles(review):
+        named = any(review.names(said, name) for name in review.checkers)
+        if found := HUMAN_ORACLE.search(said):
+            yield line, number, subject, f"{found[0]!r} is no oracle"
+        elif whole and said and not named and not COMPARISON.search(said):
+            yield line, number, subject, f"{said[:60]!r} names no checker and compares nothing"
+
+
+_ORACLE_LABEL = re.compile(
+    r"^\s*(?:[*+-]|\d+[.)])?\s*[*_`]*((?:oracle|checker|pass(?:es)?(?: criteri\w+| condition| if| when)?"
+    r"|success criteri\w+|expected(?: (?:result|outcome|behaviou?r))?|verification|verdict)s?)"
+    r"[*_`]*\s*[:—][*_`]*\s*(.+)$",
+    re.I,
+)
+
+
+def _written_oracles(review: Review) -> Iterator[tuple[int, str, str, str, bool]]:
+    """Line, section, scenario and text of each oracle in words, and whether it must be a whole one.
+
+    From columns of tables and from lines such as `Oracle: …`. What is expected of one arm may be short.
+    """
     for table in review.plan.tables:
-        places = [
-            at for at, name in enumerate(table.header) if re.search(r"oracle|expected|pass", name, re.I)
-        ]
-        for row in table.rows if table.section != "7.M" else ():
-            for at in places:
-                if found := _HUMAN.search(row.cells[at]):
-                    yield row.line, table.section, table.scenario, f"{found[0]!r} is no oracle"
+        if table.section == "7.M" or not table.section.startswith(("7", "5", "6")):
+            continue
+        for at, name in enumerate(table.header):
+            if re.search(r"oracle|checker|expected|pass|success|verif", name, re.I):
+                whole = bool(re.search(r"oracle|checker|pass|success", name, re.I))
+                for row in table.rows:
+                    yield row.line, table.section, table.scenario, row.cells[at].strip(" -–—"), whole
+    for section in review.plan.sections:
+        if section.number.startswith("7") and section.number not in ("7.M", "7b", "7c", "7d"):
+            for place, line in enumerate(re.split(r"\r\n|\r|\n", section.text)):
+                if found := _ORACLE_LABEL.match(line):
+                    yield section.line + place, section.number, section.scenario, found[2], True
 
 
 @rule(
@@ -71,7 +83,7 @@ def unknown_checker(review: Review) -> Iterator[Hit]:
     """A scenario names a checker that is not in the catalog."""
     for scenario, block in review.scenarios if review.checkers else ():
         for place, check in enumerate(scenario.check):
-            if check.checker not in review.checkers and not _HUMAN.search(check.checker):
+            if check.checker not in review.checkers and not HUMAN_ORACLE.search(check.checker):
                 what = f"there is no checker {check.checker!r}; {near(check.checker, review.checkers)}"
                 yield block.line_of("check", place), block.section, scenario.id, what
 
@@ -181,12 +193,20 @@ def checker_does_not_fit_model(review: Review) -> Iterator[Hit]:
         model = model_named(said)
         if model is None:
             continue
-        names = [check.checker for check in scenario.check]
+        names = [check.checker for check in scenario.check if _is_of_model(check, MODELS[model])]
         known = [name for name in MODELS[model].checkers if name in review.checkers]
         if known and not set(names) & set(MODELS[model].checkers):
             fits = ", ".join(known)
-            what = f"the model is a {model}; {', '.join(names)} does not judge it ({fits} would)"
+            given = ", ".join(check.checker for check in scenario.check)
+            what = f"the model is a {model}; {given} does not judge it so ({fits} would)"
             yield line or block.line, "7.M", scenario.id, what
+
+
+def _is_of_model(check: Check, model: Model) -> bool:
+    """Whether a checker is given this model: `linearizable` takes a register where it is told nothing."""
+    given = str(check.options.get("model", "register"))
+    a_class_of_their_own = not re.fullmatch(r"[a-z-]+", given)
+    return check.checker != "linearizable" or a_class_of_their_own or given in model.linearizable
 
 
 @rule(
@@ -237,7 +257,9 @@ _GENERATED: dict[str, frozenset[str]] = {
 
 def kinds_of(scenario: Scenario, system: SystemSpec | None) -> set[str]:
     """The kinds of operation that a scenario does; empty where nobody can know."""
-    kinds = {step.kind for arm in scenario.arms() for step in arm.steps if isinstance(step, OperationStep)}
+    kinds = {
+        step.kind for arm in scenario.every_arm() for step in arm.steps if isinstance(step, OperationStep)
+    }
     if load := scenario.workload:
         if load.mix:
             kinds |= set(load.mix)
@@ -257,7 +279,7 @@ def kinds_of(scenario: Scenario, system: SystemSpec | None) -> set[str]:
 def fields_of(scenario: Scenario, system: SystemSpec | None) -> set[str]:
     """The names under `extra` that a scenario or its system's clients put into the history."""
     names: set[str] = set(scenario.workload.extra) if scenario.workload else set()
-    for arm in scenario.arms():
+    for arm in scenario.every_arm():
         for step in arm.steps:
             if isinstance(step, OperationStep):
                 names |= set(step.extra)

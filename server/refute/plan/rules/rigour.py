@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from refute.plan.families import faults_of
+from refute.plan.families import faults_of, planned_faults, steps_of
 from refute.plan.rules.rule import SEVEN_M, Hit, Review, categories_of, rule, seven_m
+from refute.plan.rules.wording import TIMEOUT_FAILS, UNDECIDED, said_in
 from refute.plan.scenario import Budget, NotProvided
 from refute.plan.step import OperationStep
 
@@ -81,18 +82,11 @@ def timeout_counted_as_failure(review: Review) -> Iterator[Hit]:
                         path = ("clients", client_name, "http", "operations", kind)
                         what = f"{kind}: status {status} is counted as fail; the write may have happened"
                         yield block.line_of(*path), block.section, name, what
-    words = re.compile(
-        r"(?:time(?:d)?[ -]?outs?|connection (?:loss|reset)s?)\b[^.;|]{0,200}\b(?:counts?|counted|is|are|"
-        r"treated|taken|recorded)\b[^.;|]{0,200}\bfail",
-        re.I,
-    )
     for section in review.plan.sections:
-        if section.number in ("2", "6", "7.M"):
-            for place, line in enumerate(re.split(r"\r\n|\r|\n", section.text)):
-                if (found := words.search(line)) and not re.search(
-                    r"\b(?:not|never|info|unknown)\b", found[0], re.I
-                ):
-                    yield section.line + place, section.number, section.scenario, found[0][:80]
+        if section.number in ("2", "6", "7.M") or section.scenario:
+            for line, said in said_in(section, TIMEOUT_FAILS):
+                if not UNDECIDED.search(said):
+                    yield line, section.number, section.scenario, said[:80]
 
 
 @rule(
@@ -119,7 +113,7 @@ def one_failover(review: Review) -> Iterator[Hit]:
     """A fault happens once under generated load, or a budget asks for less than one landed fault a seed."""
     for scenario, block in review.scenarios:
         budget = scenario.budget.get("hardening")
-        planned = sum(fault.repeat for fault, _ in faults_of(scenario))
+        planned = max(planned_faults(scenario))
         if not planned or not isinstance(budget, Budget):
             continue
         if scenario.workload and planned < 2:
@@ -138,10 +132,9 @@ def one_failover(review: Review) -> Iterator[Hit]:
 def unreachable_budget(review: Review) -> Iterator[Hit]:
     """A budget asks for more faults than its seeds and schedule give."""
     for scenario, block in review.scenarios:
-        planned = sum(fault.repeat for fault, _ in faults_of(scenario))
-        arms = sum(1 for _ in scenario.arms())
+        planned = sum(planned_faults(scenario))
         for name, budget in scenario.budget.items():
-            if planned and isinstance(budget, Budget) and budget.faults > planned * budget.seeds * arms:
+            if planned and isinstance(budget, Budget) and budget.faults > planned * budget.seeds:
                 what = f"{name} asks for {budget.faults} faults; {budget.seeds} seeds of {planned} give fewer"
                 yield block.line_of("budget", name), block.section, scenario.id, what
 
@@ -208,17 +201,11 @@ def one_topology(review: Review) -> Iterator[Hit]:
 def write_expects_nothing(review: Review) -> Iterator[Hit]:
     """A write of a directed sequence says nothing of what it expects."""
     for scenario, block in review.scenarios:
-        arm = next(scenario.arms())
-        for place, step in enumerate(arm.steps):
+        for step, path in steps_of(scenario):
             if not isinstance(step, OperationStep) or step.kind in ("read", "get", "list", "scan"):
                 continue
             if step.expect == ("any",) and not step.background:
-                yield (
-                    block.line_of("steps", place),
-                    block.section,
-                    scenario.id,
-                    f"{step.kind} expects nothing",
-                )
+                yield block.line_of(*path), block.section, scenario.id, f"{step.kind} expects nothing"
 
 
 @rule(

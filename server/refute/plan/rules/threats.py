@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from refute.plan.families import FAMILIES, families_in_words, produces
+from refute.plan.families import FAMILIES, families_in_words, produces, steps_of
 from refute.plan.rows import ids_in
 from refute.plan.rules.rule import Hit, Review, categories_of, rule
 from refute.plan.scenario import Scenario
@@ -65,11 +65,11 @@ def upgrade_without_rollback(review: Review) -> Iterator[Hit]:
 
 
 def _versions(review: Review, scenario: str) -> int:
-    arm = next(review.plan.scenarios[scenario].arms())
-    named = [step.version or "" for step in arm.steps if isinstance(step, HealStep) and step.how == "start"]
+    steps = [step for step, _ in steps_of(review.plan.scenarios[scenario])]
+    named = [step.version or "" for step in steps if isinstance(step, HealStep) and step.how == "start"]
     named += [
         str(step.action.parameters.get("version", ""))
-        for step in arm.steps
+        for step in steps
         if isinstance(step, FaultStep) and step.action.kind == "restart"
     ]
     return len(set(named))

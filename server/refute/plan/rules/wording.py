@@ -1,0 +1,152 @@
+"""By which words people say what no machine can judge, and what no test can show.
+
+Lists of words are a net with holes: where a rule can ask for what must be there instead (a checker's name, a
+comparison), it does so, and these lists only name what is certainly wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from refute.plan.document import Section
+
+
+def phrase(pattern: str) -> re.Pattern[str]:
+    """A pattern in which each blank stands for any white space, since prose is wrapped anywhere."""
+    return re.compile(pattern.replace(" ?", r"\s*").replace(" ", r"\s+"), re.I)
+
+
+_THINGS = (
+    r"(?:the )?(?:system|cluster|service|application|app|nodes?|pods?|brokers?|consumers?|queue"
+    r"|replicas?|ui|users?"
+    r"|everything|metrics?|graphs?|lag|performance|responses?|status page|health[ -]?checks?|(?:liveness"
+    r"|readiness)"
+    r" probes?|probes?|dashboards?|grafana|logs?)"
+)
+_FINE = (
+    r"(?:fine|ok|okay|clean|good|normal(?:ly)?|empty|green|healthy|up|stable|responsive|running|ready"
+    r"|available"
+    r"|acceptable|reasonable|plausible|sane|correct(?:ly)?|right|quiet|unaffected|as (?:expected|before)|well"
+    r"|properly|gracefully|working)"
+)
+HUMAN_ORACLE = phrase(
+    rf"\b{_THINGS} (?:\w+ )?(?:looks?|is|are|seems?|stays?|remains?|keeps?|shows?|behaves?|works?"
+    rf"|continues?(?: to be)?"
+    rf"|reports?|recovers?|returns?|drains?|pass(?:es)?) (?:\w+ )?{_FINE}\b"
+    r"|\bno (?:unexpected |visible |obvious |new )?(?:errors?|exceptions?|warnings?|panics?|alerts?"
+    r"|alarms?|complaints?"
+    r"|spikes?|stack ?traces?|crash(?:es)?|anomal(?:y|ies) in the (?:logs?|metrics)|data loss is (?:seen"
+    r"|observed))\b"
+    r"(?! (?:than|rate|above|over))"
+    r"|\berror[ -]free\b|\bnothing (?:suspicious|unusual|strange|odd|wrong|bad)\b"
+    r"|\b(?:looks?|seems?) (?:right|good|correct|fine|ok|okay|sane|normal|reasonable|plausible)\b"
+    r"|\b(?:is|are|stays?|remains?|shows?) (?:green|healthy|stable|responsive|ready|running)\b"
+    r"|\b(?:works?|behaves?|recovers?|continues?) (?:as expected|correctly|fine|properly|normally"
+    r"|gracefully|well)\b"
+    r"|\bkeeps? (?:working|running|going|consuming|serving)\b"
+    r"|\b(?:system|cluster|service|application) recovers\b(?! (?:in|within|after) \d)"
+    r"|\b(?:manual(?:ly)?|visual(?:ly)?)\b.{0,20}\b(?:inspect|verif|check|review|look|confirm)\w*"
+    r"|\beyeball|\bby eye\b|\bspot[ -]?checks?\b|\bsanity[ -]checks?\b|\bsmoke tests? (?:pass|are|is)\w*"
+    r"|\b(?:operators?|someone|somebody|qa|engineers?|on-?call|users?|testers?|we) (?:\w+ )?(?:confirms?"
+    r"|checks?|looks?"
+    r"|signs? off|compares?|verif(?:y|ies)|inspects?|judges?|notices?|do(?:es)? not notice)\b"
+    r"|\b(?:ui|page|website) loads\b|\b(?:logs?|output) (?:contains?|shows?|has|have) (?:no|nothing)\b"
+    r"|\bhealth[ -]?checks? (?:pass(?:es)?|is|are|stays?|returns?|remains?)\b"
+    r"|\b(?:liveness|readiness) probes? (?:pass|succeed)\w*|\banswers pong\b|\bdashboards? (?:is|are"
+    r"|look|stay|show)"
+)
+"""What only a person can judge, or what a broken system shows too."""
+
+COMPARISON = phrase(
+    r"\d|[=≤≥<>≠⊆∈]|\b(?:equals?|exactly|at most|at least|no (?:more|less|fewer|later|earlier) than"
+    r"|every|each|all|none"
+    r"|never|same|identical|subset|superset|sum|counts?|number of|set of|order(?:ed)?|monoton\w+"
+    r"|linearizab\w+"
+    r"|serializab\w+|sequential\w*|isolation|refused|denied|rejected|forbidden|absent|missing|only"
+    r"|nothing|twice|once|unique"
+    r"|duplicat\w+|lost|stale|overlap\w*|within|below|above|ratio|index|percentile|invariant"
+    r"|compare[ds]?|diff(?:ers?|erence)?"
+    r"|checksum|digest|its own|must|not)\b"
+)
+"""What a program could decide in a sentence: a number, an equality, a quantifier, a property by name."""
+
+ABSOLUTE = phrase(
+    r"\b(?:cannot|can't|can not|could not|couldn't|will never|will not|won't|can never|never) (?:ever "
+    r"|possibly )?"
+    r"(?:happens?|occurs?|fails?|go wrong|loses?|be (?:lost|stale|wrong|broken|duplicated|corrupted)"
+    r"|breaks?|corrupts?"
+    r"|diverges?|duplicates?)\b"
+    r"|\bthere is no (?:way|chance|possibility|risk|doubt)\b|\bno (?:way (?:that|to)|possibility of"
+    r"|chance (?:that|of))\b"
+    r"|\b(?:is|are|am|be) (?:absolutely |completely |entirely |quite )?(?:certain|sure) (?:that|of|it)\b"
+    r"|\b(?:nothing|no(?:thing| failure| fault)) can (?:go wrong|break|fail|happen)\b"
+    r"|\bexhaustive(?:ly)? (?:tested|covered|verified|tests?|coverage|checked)\b|\beliminat\w+ (?:the "
+    r"|any |all )?(?:risk"
+    r"|possibilit)\w*|\b(?:under|in) (?:all|any|every) (?:possible )?(?:circumstances?|cases?"
+    r"|conditions?|situations?)\b"
+    r"|\bruled out\b|\brules? out (?:all|every|any)\b|\b(?:prove[ds]?|proven|proves|proof) (?:that|to be"
+    r"|of|the|it|this|beyond"
+    r"|correct)\b|\b(?:is|are) (?:not possible|impossible)\b|\bimpossible\b|\bbeyond (?:any |all "
+    r"|reasonable )*doubt\b"
+    r"|\balways (?:be )?(?:consistent|correct|holds?|safe|available|durable|kept|right|work\w*)\b"
+    r"|\bwill always\b"
+    r"|\b(?:zero|no (?:remaining )?) ?(?:risk|bugs?|doubt|chance)\b|\bbug[ -]free\b"
+    r"|\b(?:complete|full|total|100 ?%) (?:coverage|confidence|certainty|assurance)\b|\b100 ?% (?:safe"
+    r"|correct|sure"
+    r"|confiden\w+|certain|cover\w+|reliable)\b"
+    r"|\b(?:fully|completely|absolutely|perfectly|totally|definitely|certainly|entirely) (?:safe|correct"
+    r"|certain|sure|covered"
+    r"|reliable|tested|verified|holds?|works?|impossible|consistent|durable|excluded)\b"
+    r"|\bguarantees (?:correct|that|no|zero|the)\b|\bguaranteed (?:that|to|correct|safe|no)\b"
+    r"|\bwe know (?:that )?(?:it|this|the \w+) (?:works?|holds?|is (?:correct|safe))\b|\bwithout any doubt\b"
+    r"|(?<!un)certainty\b"
+)
+"""Certainty, which no test gives."""
+
+_DENIED = re.compile(r"\b(?:not|never|no|nor|nothing|nobody|none|cannot|without|hardly|few)\b|n't\b", re.I)
+
+TIMEOUT_FAILS = phrase(
+    r"(?:time(?:d)?[ -]?outs?|times out|no (?:reply|answer|response|acknowledg\w+)|without (?:a "
+    r"|an )?(?:reply|answer|response)"
+    r"|deadline exceeded|connection (?:loss|reset)s?|\b50[24]s?\b|\b408s?\b|unanswered (?:request"
+    r"|write)s?)\b[^.;|]{0,120}"
+    r"(?:\b(?:counts?|counted|is|are|was|were|as|treated|considered|recorded|regarded|taken|means?"
+    r"|become[s]?)\b|=|→|->|:)"
+    r"[^.;|]{0,60}?\b(?:fail\w*|errors?|unsuccessful|rejected|aborted|negative|lost|not (?:applied"
+    r"|written|committed|executed)"
+    r"|did not happen|never happened|no effect)\b"
+)
+"""An unknown outcome that is taken for a failure."""
+
+UNDECIDED = re.compile(
+    r"\b(?:never|info|unknown|indeterminate|ambiguous|maybe|may|might|open|undecided)\b", re.I
+)
+
+EXIT_CODE = phrase(
+    r"(?:command|tool|script|injector|nft|iptables|\btc\b|kubectl|docker|helm|chaos ?mesh|chaos ?monkey"
+    r"|gremlin|litmus|api"
+    r"|call|request|toxiproxy|ssh|systemctl|playbook)\b[^.;|]{0,120}?"
+    r"(?:exits? (?:with )?(?:0|zero|clean\w*)|exit (?:code|status)|returns? (?:0|ok|success\w*|200|204"
+    r"|normally)|returned"
+    r" (?:0|ok|success\w*|200)|succeed\w*|reports? (?:ok|success|done)|without (?:an? )?errors?"
+    r"|no errors?|accepted|was (?:run"
+    r"|created|executed|applied|called)|completes?|completed|says (?:ok|done|so))"
+    r"|no error from the (?:tool|command|injector)"
+    r"|\b(?:fault|experiment|chaos|injection) (?:was|is|has been) (?:applied|injected|started|triggered"
+    r"|created)(?: success\w*)?"
+)
+"""The success of whatever applied a fault, which says nothing about the system under test."""
+
+
+def said_in(section: Section, words: re.Pattern[str], *, denied: bool = False) -> Iterator[tuple[int, str]]:
+    """Line and text of each place in a section that matches.
+
+    With `denied`, places whose clause denies it (`does not prove that`) are left out.
+    """
+    for found in words.finditer(section.text):
+        clause = re.split(r"[.;:|,]\s|\n\s*\n", section.text[max(0, found.start() - 60) : found.start()])[-1]
+        if denied and _DENIED.search(clause):
+            continue
+        line = section.line + len(re.findall(r"\r\n|\r|\n", section.text[: found.start()]))
+        yield line, " ".join(found[0].split())

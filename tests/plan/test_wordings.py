@@ -1,0 +1,167 @@
+"""Rules on words find what people write in their own words, and leave alone what reads alike and is right."""
+
+from __future__ import annotations
+
+import pytest
+
+from refute.plan.rules.wording import ABSOLUTE, COMPARISON, EXIT_CODE, HUMAN_ORACLE, TIMEOUT_FAILS, UNDECIDED
+from tests.plan.plans import STORE, rules_tripped
+
+NO_ORACLE = [
+    "nothing suspicious in the logs",
+    "the system recovers",
+    "the cluster is healthy",
+    "all pods are Running",
+    "metrics look stable",
+    "the service stays available",
+    "no alerts fire",
+    "error-free logs",
+    "the UI loads",
+    "QA signs off",
+    "everything is fine",
+    "consumers keep consuming",
+    "the queue drains normally",
+    "the log contains no ERROR lines",
+    "the liveness probe passes",
+    "Grafana shows no spikes",
+    "an operator confirms that data is there",
+    "users do not notice anything",
+    "lag stays reasonable",
+    "performance is acceptable",
+    "the application keeps working",
+    "responses look plausible",
+    "no stack traces",
+    "redis-cli PING answers PONG",
+    "we compare the dashboards before and after",
+    "spot check of a few rows",
+    "no errors",
+    "the health check is green",
+    "logs look fine",
+]
+ORACLE = [
+    "no-lost-acknowledged-write",
+    "linearizable",
+    "fairness: Jain's index at least 0.9",
+    "p99 below 50 ms over 60 s",
+    "every acknowledged id is read back exactly once",
+    "the count of rows equals the count of acknowledged inserts",
+    "at most one holder per lease epoch",
+    "an empty list, never another tenant's rows",
+    "403 or 404, never 200",
+    "refused with 403",
+    "error rate below 0.1 %",
+    "fewer than 5 errors in 10,000",
+    "the sum over all accounts is the same in every read",
+    "offsets of each partition are without gaps",
+]
+CERTAIN = [
+    "there is no way that data is lost",
+    "we are certain that it holds",
+    "the system will not lose data",
+    "nothing can go wrong",
+    "exhaustively tested",
+    "this eliminates the risk of loss",
+    "no possibility of duplicates",
+    "fully verified",
+    "safe under all circumstances",
+    "100% coverage",
+    "duplicates are ruled out",
+    "we have proven that failover is correct",
+    "data loss is not possible",
+    "correct in all cases",
+    "beyond doubt",
+    "always consistent",
+    "we know that it works",
+    "zero risk",
+    "complete coverage of all failure modes",
+    "split brain can't happen",
+    "writes cannot be lost",
+    "definitely holds",
+    "split brain cannot\nhappen",
+]
+MODEST = [
+    "moderate: 3 seeds, 9 landed faults",
+    "a loss of more than 1 in 10,000 writes would have been noticed",
+    "high for C1, which rests on 30 failovers",
+    "a violation that needs two faults at once would go unnoticed",
+    "C1 cannot be tested here",
+    "uncertainty remains about disks",
+    "it cannot be tested without root",
+    "this does not prove that the code is right",
+    "passing runs are no proof of it",
+    "we are not certain that the timer matters",
+    "a stale read cannot be ruled out",
+    "four proven faults a scenario",
+    "the guarantee of C3 stays untested",
+    "how sure a passing run would make one",
+    "nothing is guaranteed about order across keys",
+]
+TIMEOUT_AS_FAILURE = [
+    "timeouts are treated as errors",
+    "A timeout counts as a failure",
+    "Timed-out requests: failed",
+    "504 = failure",
+    "timeouts are considered unsuccessful",
+    "no reply within 5 s means the write was not applied",
+    "a request that times out is recorded as failed",
+    "deadline exceeded -> fail",
+    "timeouts\nare taken as failed",
+]
+TIMEOUT_AS_UNKNOWN = [
+    "a timeout (504, or a connection that ends without an answer) leaves the outcome unknown",
+    "504 and no answer are unknown; 421 and 503 are failures",
+    "no answer in 2 s is unknown",
+    "a timeout is info, never fail",
+    "a timeout may have happened: info",
+    "fail: the server refused; timeouts stay open",
+]
+COMMAND_WORKED = [
+    "docker pause returned 0",
+    "the tc command succeeds",
+    "the API call to Chaos Mesh succeeded",
+    "kubectl apply reports success",
+    "the script finished without error",
+    "the experiment was injected",
+    "iptables exits with 0",
+]
+SIGNAL = [
+    "exit status of the process; the term rises at the others",
+    "bytes held per link at the proxy; the term rises at the others",
+    "state `T` and no CPU time; the term at the others increases",
+    "packets dropped by the nft rule; under-replicated partitions at another broker",
+]
+
+
+def test_an_oracle_that_no_machine_evaluates_is_found_in_any_words() -> None:
+    assert [text for text in NO_ORACLE if not HUMAN_ORACLE.search(text)] == []
+    assert [text for text in ORACLE if HUMAN_ORACLE.search(text)] == []
+
+
+@pytest.mark.parametrize("text", ORACLE[2:])
+def test_an_oracle_in_words_holds_a_comparison(text: str) -> None:
+    assert COMPARISON.search(text)
+
+
+def test_certainty_is_found_in_any_words_and_doubt_is_left_alone() -> None:
+    def tripped(text: str) -> bool:
+        return "absolute-confidence" in rules_tripped(
+            STORE.replace("moderate for C1", f"{text}, moderate for C1")
+        )
+
+    assert [text for text in CERTAIN if not tripped(text)] == []
+    assert [text for text in MODEST if tripped(text)] == []
+    assert any(ABSOLUTE.search(text) for text in MODEST), "some are right only because they deny it"
+
+
+def test_a_timeout_that_is_taken_for_a_failure_is_found() -> None:
+    def wrong(text: str) -> bool:
+        found = TIMEOUT_FAILS.search(text)
+        return bool(found and not UNDECIDED.search(found[0]))
+
+    assert [text for text in TIMEOUT_AS_FAILURE if not wrong(text)] == []
+    assert [text for text in TIMEOUT_AS_UNKNOWN if wrong(text)] == []
+
+
+def test_the_success_of_a_command_is_no_landing_evidence() -> None:
+    assert [text for text in COMMAND_WORKED if not EXIT_CODE.search(text)] == []
+    assert [text for text in SIGNAL if EXIT_CODE.search(text)] == []
