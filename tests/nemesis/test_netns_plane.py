@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Callable
 from typing import Any
@@ -158,3 +159,92 @@ def test_a_rule_that_the_kernel_does_not_have_is_an_error_and_not_a_fault(room: 
 def test_proxy_and_netns_are_not_had_together(open_room: Callable[..., Room]) -> None:
     with pytest.raises(FaultInputError, match="proxy and netns"):
         open_room(nemesis={"wanted": wanted_kinds(["netns/drop", "proxy/delay"])})
+
+
+@pytest.mark.fault("netns", "loss", shows="landing")
+def test_a_share_of_the_packets_is_lost_and_sent_again(room: Room) -> None:
+    written = {"plane": "netns", "kind": "loss", "node": "n1", "share": 0.3}
+    _, landing = during(room, {"fault": written}, "n1", seconds=1.5)
+    assert landing.landed, landing
+    assert landing.proven == landing.targets
+    assert len(landing.targets) == 4
+
+
+@pytest.mark.fault("netns", "loss", shows="not landing")
+def test_loss_of_so_few_packets_that_none_was_lost_has_not_landed(room: Room) -> None:
+    _, landing = during(
+        room, {"fault": {"plane": "netns", "kind": "loss", "links": ["n1->n2"], "share": 0.000001}}
+    )
+    assert not landing.landed
+    assert "injector" in landing.missing[0]
+
+
+@pytest.mark.fault("netns", "flapping", shows="landing")
+def test_a_flapping_link_changes_again_and_again(room: Room) -> None:
+    written = {"plane": "netns", "kind": "flapping", "links": ["n1<->n2"], "down": "150ms", "up": "100ms"}
+    _, landing = during(room, {"fault": written}, seconds=1.2)
+    assert landing.landed, landing
+    changes = next(s for s in landing.signals if s.name.startswith("changes"))
+    assert changes.needed
+    assert changes.during is not None
+    assert changes.during > 3
+
+
+@pytest.mark.fault("netns", "flapping", shows="not landing")
+def test_a_link_that_has_changed_only_once_does_not_flap(room: Room) -> None:
+    written = {"plane": "netns", "kind": "flapping", "links": ["n1<->n2"], "down": "60s", "up": "1s"}
+    _, landing = during(room, {"fault": written})
+    assert not landing.landed
+    assert landing.missing == ("changes of the links after the first did not move",)
+
+
+@pytest.mark.fault("netns", "link-down", shows="landing")
+def test_a_node_whose_interface_is_down_hears_nobody_not_even_clients(room: Room) -> None:
+    fault = room.apply({"fault": {"plane": "netns", "kind": "link-down", "node": "n1"}}, "n1")
+    time.sleep(0.5)
+    with pytest.raises(OSError):
+        ask(room.cluster, "n1")
+    assert room.nemesis.heal(fault).failed == {}
+    assert eventually(lambda: all_flow(room), 15)
+    landing = room.nemesis.landing(fault)
+    assert landing.landed, landing
+    assert landing.proven == ("n1",)
+
+
+@pytest.mark.fault("netns", "link-down", shows="not landing")
+def test_an_interface_that_is_still_up_is_not_down(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    plane = room.nemesis._planes["netns"]
+    monkeypatch.setattr(plane._network, "ask", at_another_node(plane._network.ask))  # type: ignore[attr-defined]
+    fault = room.apply({"fault": {"plane": "netns", "kind": "link-down", "node": "n1"}}, "n1")
+    time.sleep(0.4)
+    room.nemesis.heal(fault)
+    landing = room.nemesis.landing(fault)
+    assert not landing.landed
+    assert landing.proven == ()
+    assert eventually(lambda: all_flow(room), 15)
+
+
+def at_another_node(ask: Callable[..., Any]) -> Callable[..., Any]:
+    def asked(do: str, **fields: Any) -> Any:
+        return ask(do, **fields | ({"nodes": ["n2"]} if do == "apply" else {}))
+
+    return asked
+
+
+def test_a_rule_of_somebody_else_in_a_node_s_namespace_stays(room: Room) -> None:
+    network = room.nemesis._planes["netns"]._network  # type: ignore[attr-defined]
+    theirs = "create table inet theirs\n"
+    within = [*as_holder_of(network), "nft"]
+    subprocess.run([*within, "-f", "-"], input=theirs, text=True, check=True)
+    during(room, {"isolate": {"node": "n1", "plane": "netns"}}, "n1")
+    listed = subprocess.run([*within, "list", "tables"], capture_output=True, text=True, check=True).stdout
+    assert "theirs" in listed
+    assert "_f1" not in listed
+
+
+def as_holder_of(network: Any) -> list[str]:
+    # The tests are root in whatever user namespace the network has: they made it.
+    words = ["nsenter", f"--net=/proc/{network.anchors['n1']}/ns/net"]
+    if network._with_users:
+        words.insert(1, f"--user=/proc/{network.anchors['n1']}/ns/user")
+    return words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +17,8 @@ def etcd_program(name: str = "etcd") -> str | None:
     if found and found.origin:
         program = Path(found.origin).parent / "etcdbin" / name
         if program.is_file():
-            program.chmod(program.stat().st_mode | 0o111)
+            if not os.access(program, os.X_OK):
+                program.chmod(program.stat().st_mode | 0o111)
             return str(program)
     return shutil.which(name)
 
