@@ -23,8 +23,9 @@ def test_a_plan_on_this_repository_is_clean_and_its_citations_are_read_again(nam
     assert [defect.at(name) for defect in checked.defects] == []
 
 
-def test_a_plan_on_another_repository_is_clean() -> None:
-    assert check_plan_file(PLANS / "dynalite.md").defects == ()
+@pytest.mark.parametrize("name", ["dynalite", "nats"])
+def test_a_plan_on_another_repository_is_clean(name: str) -> None:
+    assert check_plan_file(PLANS / f"{name}.md").defects == ()
 
 
 @pytest.mark.parametrize("name", ["quorumkv", "refute"])

@@ -34,6 +34,7 @@ def test_it_works_here_tried_out() -> None:
     assert probe("storage", "power-loss").works
 
 
+@pytest.mark.fault("storage", "power-loss", shows=("landing", "nothing left"))
 def test_what_was_written_without_a_sync_is_lost(tmp_path: Path) -> None:
     with diaries(tmp_path, "power-loss") as room:
         time.sleep(0.6)
@@ -52,6 +53,7 @@ def test_what_was_written_without_a_sync_is_lost(tmp_path: Path) -> None:
         assert lines(room.cluster, "n1") == ["later"]
 
 
+@pytest.mark.fault("storage", "power-loss", shows=("landing", "nothing left"))
 def test_what_was_synced_is_there(tmp_path: Path) -> None:
     with diaries(tmp_path, "power-loss", command=SYNCING) as room:
         time.sleep(0.6)
@@ -71,6 +73,7 @@ def test_a_kill_loses_nothing_where_power_loss_does(tmp_path: Path) -> None:
         assert lines(room.cluster, "n1") == ["acknowledged"]
 
 
+@pytest.mark.fault("storage", "power-loss", shows=("landing", "nothing left"))
 def test_all_nodes_lose_power_at_one_moment(tmp_path: Path) -> None:
     with diaries(tmp_path, "power-loss", nodes=3) as room:
         nodes = room.cluster.spec.nodes
@@ -97,6 +100,7 @@ def test_it_can_come_twice(tmp_path: Path) -> None:
         assert lines(room.cluster, "n1") == ["first", "second"]
 
 
+@pytest.mark.fault("storage", "power-loss", shows="not landing")
 def test_a_cut_that_drops_nothing_has_not_landed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with diaries(tmp_path, "power-loss") as room:
         time.sleep(0.6)
@@ -110,6 +114,7 @@ def test_a_cut_that_drops_nothing_has_not_landed(tmp_path: Path, monkeypatch: py
         assert lines(room.cluster, "n1") == ["acknowledged"]
 
 
+@pytest.mark.fault("storage", "power-loss", shows="not landing")
 def test_the_cut_of_another_file_system_has_not_landed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +130,7 @@ def test_the_cut_of_another_file_system_has_not_landed(
         assert "unsynced probe there" in str(room.nemesis.landing(fault).signals[0].during)
 
 
+@pytest.mark.fault("storage", "power-loss", shows="not landing")
 def test_a_node_that_keeps_nothing_on_its_volume_is_no_victim(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -189,6 +195,7 @@ with diaries(Path(sys.argv[1]), kind, nodes=2) as room:
 """
 
 
+@pytest.mark.fault("storage", "power-loss", shows="nothing left")
 @pytest.mark.parametrize("guard_too", [False, True], ids=["owner", "owner and guard"])
 def test_when_the_owner_is_killed_nothing_is_left(tmp_path: Path, guard_too: bool) -> None:
     root = Path(__file__).parents[2]

@@ -207,6 +207,8 @@ class _TcpState:
         try:
             with socket.create_connection(self._place, READ_TIMEOUT_S):
                 return _seen(self._state, True, asked, default=True)
+        except ConnectionRefusedError:  # an answer: nobody listens
+            return _seen(self._state, False, asked, default=False)
         except OSError as error:
             return _unread(error, asked)
 
