@@ -11,10 +11,12 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from mcp_types import ElicitResult
+from mcp_types import ElicitResult, PromptReference, ResourceTemplateReference
 
 from refute.history import HistoryWriter, Outcome
 from refute.tools.registry import TOOLS
+from tests.plan.plans import STORE
+from tests.repository.repositories import commit_files, git
 from tests.run.plans import ISOLATED, write_plan
 
 SERVER = StdioServerParameters(command=sys.executable, args=["-m", "refute.faces.cli", "mcp"])
@@ -170,3 +172,66 @@ def test_prompts_and_resources_are_served() -> None:
     assert len(prompts) >= 15
     assert any(fault["kind"] == "partition" for fault in json.loads(catalog.contents[0].text))
     assert "a_deposed_leader_never_answers_with_the_past" in plan.contents[0].text
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    files = {
+        "docs/testing-plans/store.md": STORE,
+        "docs/testing-plans/stock.md": "# Nothing yet\n",
+        "docs/testing-plans/README.md": "# Plans\n",
+    }
+    root = commit_files(tmp_path / "repository", files)
+    git(root, "tag", "v1.0")
+    git(root, "branch", "release/1")
+    return root
+
+
+def completed(mode: str, argument: str, value: str, given: dict[str, str], prompt: str = "") -> list[str]:
+    async def conversation(client: Client) -> Any:
+        answer = await client.complete(
+            PromptReference(name=prompt or "durability-plan"),
+            {"name": argument, "value": value},
+            context_arguments=given,
+        )
+        return answer.completion.values
+
+    return list(talk(mode, conversation))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_client_completes_slugs_revisions_and_scenarios(mode: str, repository: Path) -> None:
+    given = {"repository": str(repository)}
+    assert completed(mode, "slug", "", given) == ["stock", "store"]
+    assert completed(mode, "slug", "stor", given) == ["store"]
+    assert completed(mode, "scenario", "", {**given, "slug": "store"}) == ["S1", "S2", "S3"]
+    assert completed(mode, "change", "v", given) == ["v1.0"]
+    assert completed(mode, "change", "v1.0..rel", given) == ["v1.0..release/1"]
+    assert {"HEAD", "main", "release/1", "v1.0"} < set(completed(mode, "change", "", given))
+
+
+@pytest.mark.parametrize(
+    ("argument", "given", "prompt"),
+    [
+        ("scenario", {}, ""),
+        ("scenario", {"slug": "../../etc/passwd"}, ""),
+        ("repository", {}, ""),
+        ("slug", {"repository": "/nowhere/at/all"}, ""),
+        ("change", {"repository": "/nowhere/at/all"}, ""),
+        ("slug", {}, "no-such-prompt"),
+    ],
+)
+def test_what_cannot_be_completed_is_an_empty_answer(
+    argument: str, given: dict[str, str], prompt: str, repository: Path
+) -> None:
+    assert completed("auto", argument, "", {"repository": str(repository), **given}, prompt) == []
+
+
+def test_the_names_of_bundled_plans_are_completed() -> None:
+    async def conversation(client: Client) -> Any:
+        answer = await client.complete(
+            ResourceTemplateReference(uri="refute://plans/{slug}"), {"name": "slug", "value": "quo"}
+        )
+        return answer.completion.values
+
+    assert talk("auto", conversation) == ["quorumkv"]

@@ -22,6 +22,7 @@ from pydantic import BaseModel, PrivateAttr, ValidationError
 from refute import __version__
 from refute.errors import InputError, RefuteError
 from refute.faces.consent import Consents, does
+from refute.faces.mcp_completion import add_completion
 from refute.faces.mcp_resources import add_resources
 from refute.tools.answer import Answer
 from refute.tools.prompts import listed, rendered
@@ -63,6 +64,7 @@ def build(toolsets: str = "read,run,fault") -> MCPServer:
                 fn=_prompt(prompt.name),
             )
         )
+    add_completion(server)
     return server
 
 
