@@ -109,6 +109,8 @@ class Peer:
             return 200, "application/json", json.dumps(self.status()).encode()
         if path == "/metrics":
             return 200, "text/plain", self.metrics().encode()
+        if path == "/big":
+            return 200, "text/plain", b"1" * (32 << 20)
         if path == "/lines":
             return 200, "application/json", json.dumps(self.lines).encode()
         if method == "POST" and path == "/become":

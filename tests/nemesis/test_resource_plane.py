@@ -17,11 +17,11 @@ import pytest
 from refute.history.fault import Landing
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.ledger import MARK
+from refute.nemesis.marked import NAME
 from refute.nemesis.mechanisms import PLANES, probe
 from refute.nemesis.resource import descriptors
 from refute.nemesis.resource.cgroups import Group, hierarchy
 from refute.nemesis.resource.limits import LIMITS, Freezer
-from refute.nemesis.resource.noise import NAME
 from refute.system.process_table import cpu_ns, identify, is_alive, processes_with_mark, state
 from tests.nemesis.conftest import Room
 from tests.nemesis.owners import Owner, nothing_left

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from refute.errors import RefuteError
+from refute.nemesis.client.plane import ClientPlane
 from refute.nemesis.clock.plane import ClockPlane
 from refute.nemesis.errors import FaultInputError
 from refute.nemesis.netns.plane import NetnsPlane
@@ -25,9 +26,20 @@ PLANES: dict[str, type[Plane]] = {
     "netns": NetnsPlane,
     "clock": ClockPlane,
     "resource": ResourcePlane,
+    "client": ClientPlane,
     "storage": StoragePlane,  # last, so that its words are outermost: other namespaces are inside its own
 }
-ALWAYS = frozenset({"process", "proxy", "resource", "storage"})
+ALWAYS = frozenset({"process", "proxy", "client", "resource", "storage"})
+
+
+_NEVER = {
+    (
+        "client",
+        "reorder",
+    ): "a client of a history has one request on its way, so that there is no order to change: "
+    "let several clients write the same key instead",
+}
+"""Faults of the catalog that are left out on purpose, with the reason."""
 
 
 def implemented() -> frozenset[tuple[str, str]]:
@@ -76,7 +88,7 @@ def wanted_kinds(written: Iterable[str]) -> frozenset[tuple[str, str]]:
 def probe(plane: str, kind: str) -> Probe:
     """Whether a fault works on this machine, tried out. What cannot be probed does not work, and says why."""
     if (plane, kind) not in implemented():
-        return Probe(False, "refute has no mechanism for it yet")
+        return Probe(False, _NEVER.get((plane, kind), "refute has no mechanism for it yet"))
     try:
         return PLANES[plane].probe(kind)
     except (RefuteError, OSError) as error:

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from refute.errors import RefuteError
 from refute.history.fault import FaultEvent, FaultPhase, Landing
+from refute.nemesis.client.rules import ClientRules
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.evidence import Sampler, victim_signals
 from refute.nemesis.guard import start_guard
@@ -45,7 +46,8 @@ class Nemesis:
 
     The guard answers for the node processes too, so the cluster has to end before the guard does: the
     nemesis is left last. `on_event` is told of every step in the life of a fault, as it happens. `wanted` are
-    the faults (plane, kind) that may be asked for, beyond those of the planes that are always there.
+    the faults (plane, kind) that may be asked for, beyond those of the planes that are always there;
+    `clients` is what the clients of the run look at before they send.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Nemesis:
         rng: Random | None = None,
         on_event: Callable[[FaultEvent], None] | None = None,
         wanted: frozenset[tuple[str, str]] = frozenset(),
+        clients: ClientRules | None = None,
         ttl_s: float = TTL_S,
         hang_s: float = HANG_S,
     ) -> None:
@@ -68,6 +71,7 @@ class Nemesis:
         self.swept: HealReport | None = None
         self._rng = rng or Random()
         self._wanted = wanted
+        self._clients = clients
         self._on_event = on_event or _nobody
         self._ttl_s, self._hang_s = ttl_s, hang_s
         self._lock = threading.RLock()
@@ -118,7 +122,10 @@ class Nemesis:
         self._heartbeat = start_guard(self.ledger_directory, self._hang_s)
         self._beating.start()
         self.cluster.on_started.append(self._node_started)
-        site = Site(self.cluster, self.run_dir, self._ledger, self._rng, self.environment, self._wanted)
+        site = Site(
+            *(self.cluster, self.run_dir, self._ledger, self._rng, self.environment, self._wanted),
+            self._clients,
+        )
         placement = Placement()
         for plane in planes_for(site):
             self._planes[plane.name] = plane

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any, ClassVar, Protocol
 
 from refute.history.fault import Reading, Signal
+from refute.nemesis.client.rules import ClientRules
 from refute.nemesis.ledger import Ledger
 from refute.nemesis.undo import Undo
 from refute.system.cluster import Cluster
@@ -32,7 +33,7 @@ class Site:
     """Where faults are injected: cluster, the run's directory, its ledger, what marks its processes.
 
     `wanted` are the faults (plane, kind) that the run may ask for: a plane that has to change how nodes are
-    started does so only for these.
+    started does so only for these. `clients` is what the clients of the run look at before they send.
     """
 
     cluster: Cluster
@@ -41,6 +42,7 @@ class Site:
     rng: Random
     environment: Mapping[str, str]
     wanted: frozenset[tuple[str, str]] = frozenset()
+    clients: ClientRules | None = None
 
 
 @dataclass(frozen=True, slots=True)

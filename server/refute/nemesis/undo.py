@@ -45,7 +45,8 @@ _MODULES = {
     "lift-limit": "refute.nemesis.resource.undo",
     "dissolve-group": "refute.nemesis.resource.undo",
     "restore-descriptors": "refute.nemesis.resource.undo",
-    "end-noise": "refute.nemesis.resource.undo",
+    "end-marked": "refute.nemesis.marked",
+    "remove-flag": "refute.nemesis.client.undo",
     "take-off": "refute.nemesis.netns.undo",
 }
 

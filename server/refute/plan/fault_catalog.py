@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from refute.plan.document import PlanError
-from refute.plan.fault_entries import host, nodes, others, proxy, wire
+from refute.plan.fault_entries import clients, host, nodes, others, proxy, wire
 from refute.plan.fault_entry import FaultEntry, Parameter
 from refute.plan.units import byte_count, bytes_per_second, seconds
 
 CATALOG: Mapping[tuple[str, str], FaultEntry] = {
     (entry.plane, entry.kind): entry
-    for entries in (proxy.ENTRIES, nodes.ENTRIES, wire.ENTRIES, host.ENTRIES, others.ENTRIES)
+    for entries in (proxy.ENTRIES, nodes.ENTRIES, clients.ENTRIES, wire.ENTRIES, host.ENTRIES, others.ENTRIES)
     for entry in entries
 }
 PLANES = tuple(dict.fromkeys(plane for plane, _ in CATALOG))

@@ -234,6 +234,7 @@ class _Load:
                 where=name,
                 words=stage.words,
                 directory=stage.words["plan_dir"],
+                rules=stage.rules,
             )
         except BaseException as error:  # noqa: BLE001 - raised again where the context is left
             self._failure.append(error)

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from refute.history import FaultEvent, FaultPhase, HistoryWriter
 from refute.history.faults_log import FaultsWriter, write_landing
+from refute.nemesis.client.rules import ClientRules
 from refute.nemesis.nemesis import Nemesis
 from refute.plan.step import Await
 from refute.plan.system_spec import SystemSpec
@@ -61,6 +62,10 @@ class Stage:
             "plan_dir": str(plan_dir),
             "variables": {**system.variables, **variables},
         }
+        self.rules = ClientRules(seed)
+        self.rules.operations = frozenset(
+            kind for client in system.clients.values() if client.http for kind in client.http.operations
+        )
         self._plan_dir = plan_dir
         self._wanted = wanted
         self._variables = dict(variables)
@@ -86,6 +91,7 @@ class Stage:
                     rng=self.rng,
                     on_event=self._on_fault,
                     wanted=self._wanted,
+                    clients=self.rules,
                 )
             )
             self._held = taking.pop_all()
@@ -112,6 +118,7 @@ class Stage:
                 words=self.words,
                 directory=self._plan_dir,
                 log=self._worker_log,
+                rules=self.rules,
             )
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from refute.nemesis.client.rules import ClientRules
 from refute.plan.system_spec import Client
 from refute.workload.error import WorkloadError
 from refute.workload.http_client import HttpOperationClient
@@ -21,16 +22,18 @@ def open_client(
     words: Mapping[str, Any] | None = None,
     directory: str | Path | None = None,
     log: Callable[[str], None] | None = None,
+    rules: ClientRules | None = None,
 ) -> OperationClient:
     """A way to the system for one thread; close it, or use it as a context manager.
 
     `words` are what the words of a worker's command may hold (`{python}`, `{plan_dir}`,
     `{variables.NAME}`), `directory` is where relative paths of a worker start, `log` takes its
-    lines. Raises WorkloadError for a description that cannot work: an unknown placeholder, a status
-    with two meanings, a port that nodes lack, a command that does not exist.
+    lines. `rules` say what a client that speaks HTTP sends again. Raises WorkloadError for a description
+    that cannot work: an unknown placeholder, a status with two meanings, a port that nodes lack, a
+    command that does not exist.
     """
     if client.http is not None:
-        return HttpOperationClient(client.http, endpoints, where=where)
+        return HttpOperationClient(client.http, endpoints, where=where, rules=rules)
     assert client.worker is not None  # a Client is one or the other
     return WorkerOperationClient(
         client.worker, endpoints, where=where, words=words, directory=directory, log=log

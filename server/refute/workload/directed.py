@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from refute.history.operation import Operation, Outcome
+from refute.nemesis.client.rules import ClientRules
 from refute.plan.step import OperationStep
 from refute.plan.system_spec import Client
 from refute.workload.answer import look_up
@@ -53,11 +54,12 @@ class StepClients:
         words: Mapping[str, Any] | None = None,
         directory: str | Path | None = None,
         log: Callable[[str], None] | None = None,
+        rules: ClientRules | None = None,
     ) -> None:
         self._clients = clients
         self._endpoints = endpoints
         self._recorder = recorder
-        self._words, self._directory, self._log = words, directory, log
+        self._words, self._directory, self._log, self._rules = words, directory, log, rules
         self._lock = threading.Lock()
         self._idle: dict[str, list[OperationClient]] = {}
         self._incarnations: dict[str, int] = {}
@@ -232,6 +234,7 @@ class StepClients:
             words=self._words,
             directory=self._directory,
             log=self._log,
+            rules=self._rules,
         )
 
     def _save(self, step: OperationStep, sent: Sequence[Operation]) -> str:

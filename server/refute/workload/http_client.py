@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote, urlencode, urlsplit
 from uuid import uuid4
 
 from refute.history.operation import Outcome
+from refute.nemesis.client.rules import ClientRules
 from refute.plan.system_spec import HttpClient, HttpOperation
+from refute.workload.again import SentRequest, send_copy
 from refute.workload.answer import Answer, AnswerReader, Redirect
 from refute.workload.error import WorkloadError
 from refute.workload.http_connection import HttpConnection, NotSentError, UnansweredError
@@ -44,7 +46,14 @@ class HttpOperationClient:
     advertise itself.
     """
 
-    def __init__(self, client: HttpClient, endpoints: Endpoints, *, where: str = "http client") -> None:
+    def __init__(
+        self,
+        client: HttpClient,
+        endpoints: Endpoints,
+        *,
+        where: str = "http client",
+        rules: ClientRules | None = None,
+    ) -> None:
         for node, ports in endpoints.items():
             if client.port not in ports:
                 raise WorkloadError(
@@ -55,6 +64,8 @@ class HttpOperationClient:
         self._where = where
         self._salt = uuid4().hex[:12]
         self._count = 0
+        self._rules = rules or ClientRules()
+        self._last: SentRequest | None = None
         self._connections: dict[str, HttpConnection] = {}
         self._operations = {
             kind: _describe(operation, client.headers, f"{where}: {kind}")
@@ -101,7 +112,48 @@ class HttpOperationClient:
             "process": process,
             "unique": f"{self._salt}-{self._count}",
         }
+        completion = self._try(described, values, node, timeout_s)
+        completion = self._retried(completion, described, values, node, timeout_s)
+        rule = self._rules.rule("duplicate", request.kind)
+        if rule is None or self._last is None or completion.outcome is Outcome.FAIL:
+            return completion
+        # Only what may have happened is sent again: a copy of what was refused would be a new request.
+        send_copy(self._rules, rule, self._last, timeout_s)
+        return replace(completion, extra={**completion.extra, "sent_again": 1})
+
+    def _retried(
+        self,
+        completion: Completion,
+        described: _Described,
+        values: Mapping[str, Any],
+        node: str,
+        timeout_s: float,
+    ) -> Completion:
+        """The same request again while its outcome is unknown, where a fault asks for it.
+
+        A refusal of a later attempt says nothing of an earlier one, so that the outcome stays unknown.
+        """
+        if completion.outcome is not Outcome.INFO or not (rule := self._rules.rule("retry", values["kind"])):
+            return completion
+        sent = 0
+        for _ in range(rule.times):
+            again = self._try(described, values, node, timeout_s)
+            if again.not_reached:
+                continue
+            sent += 1
+            self._rules.count(rule.fault, node, "sent")
+            if again.outcome is not Outcome.INFO:
+                self._rules.count(rule.fault, node, "answered")
+            if again.outcome is Outcome.OK:
+                completion = again
+                break
+        return replace(completion, extra={**completion.extra, "sent_again": sent})
+
+    def _try(
+        self, described: _Described, values: Mapping[str, Any], node: str, timeout_s: float
+    ) -> Completion:
         deadline = time.monotonic() + timeout_s
+        self._last = None
         try:
             read = described.reader.read(self._ask(described, values, node, deadline))
             if not isinstance(read, Redirect):
@@ -124,6 +176,7 @@ class HttpOperationClient:
         if connection is None:
             connection = self._connections[node] = HttpConnection(host, port)
         message = _message(described, values, f"{host}:{port}", self._where)
+        self._last = SentRequest(node, (host, port), described.method, message)
         return connection.exchange(message, described.method, deadline)
 
     def _address(self, node: str) -> tuple[str, int]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from refute.history.operation import Outcome
+from refute.nemesis.client.rules import ClientRules
 from refute.plan.scenario import Workload
 from refute.plan.system_spec import Client
 from refute.workload.client import open_client, require_kinds
@@ -56,6 +57,7 @@ def run_load(
     words: Mapping[str, Any] | None = None,
     directory: str | Path | None = None,
     log: Callable[[str], None] | None = None,
+    rules: ClientRules | None = None,
 ) -> LoadSummary:
     """Runs the load in threads of its own and returns when it is over.
 
@@ -81,7 +83,9 @@ def run_load(
         loops: list[_ClientLoop] = []
         for number in range(workload.clients):
             connection = opened.enter_context(
-                open_client(client, endpoints, where=where, words=words, directory=directory, log=log)
+                open_client(
+                    client, endpoints, where=where, words=words, directory=directory, log=log, rules=rules
+                )
             )
             loops.append(
                 _ClientLoop(

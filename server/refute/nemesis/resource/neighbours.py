@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from refute.history.fault import Reading, Signal
+from refute.nemesis.marked import end_marked, start_marked
 from refute.nemesis.plane import Fault, Readings, Site, Snapshot, around, rate, rate_before
-from refute.nemesis.resource import noise
 from refute.nemesis.resource.device import moved_bytes
 from refute.nemesis.serving import Serving
 from refute.nemesis.undo import Undo
 from refute.system.process_table import cpu_ns, cpu_wait_ns
 
 _GONE_WITHIN_S = 5.0
+_MODULE = "refute.nemesis.resource.noise"
 
 
 class Neighbours:
@@ -37,14 +38,15 @@ class Neighbours:
 
     def undos(self, fault: Fault) -> tuple[Undo, ...]:
         """Whoever carries the mark of this fault is ended, and what it wrote is removed."""
-        files = [str(file) for file in self._files(fault)]
-        return (Undo("end-noise", {"mark": self._mark(fault), "files": files}),)
+        return (end_marked(self._mark(fault), self._files(fault)),)
 
     def apply(self, fault: Fault) -> Mapping[str, Any]:
         """Start them."""
         load = str(fault.parameters.get("load", "cpu"))
-        started = noise.start(load, self._files(fault), self._site.environment, self._mark(fault))
-        self._running[fault.id] = started
+        started = self._running[fault.id] = []
+        for file in self._files(fault):
+            arguments = (load, str(file))
+            started.append(start_marked(_MODULE, arguments, self._mark(fault), self._site.environment))
         return {"pids": [process.pid for process in started]}
 
     def measure(self) -> Snapshot:

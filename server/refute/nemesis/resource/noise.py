@@ -3,34 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-NAME = "REFUTE_NOISE"
-"""Environment variable that marks the processes of one fault; its value is `RUN/FAULT`."""
-
 _CHUNK = 1 << 20
 _FILE_BYTES = 64 << 20
-
-
-def start(
-    load: str, files: list[Path], environment: Mapping[str, str], mark: str
-) -> list[subprocess.Popen[bytes]]:
-    """One process for each of these files, which `disk` writes to again and again."""
-    return [
-        subprocess.Popen(
-            [sys.executable, "-m", "refute.nemesis.resource.noise", load, str(file)],
-            env={**os.environ, **environment, NAME: mark},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        for file in files
-    ]
 
 
 def main(load: str, file: Path) -> None:

@@ -15,9 +15,8 @@ from refute.nemesis.resource.means import Means
 from refute.nemesis.resource.neighbours import Neighbours
 from refute.nemesis.resource.starved import StarvedNodes
 from refute.nemesis.resource.trial import try_resource
-from refute.nemesis.resource.undo import VERBS
 from refute.nemesis.serving import Serving
-from refute.nemesis.undo import Undo
+from refute.nemesis.undo import Undo, verb
 from refute.system.placement import Placement
 
 
@@ -96,7 +95,7 @@ class ResourcePlane:
     def heal(self, fault: Fault, version: str | None) -> None:
         """Undo it, and start a node that the limit has killed."""
         for undo in self.undos(fault):
-            VERBS[undo.verb].undo(undo.handle)
+            verb(undo.verb).undo(undo.handle)
         self._means[fault.kind].healed(fault)
         if fault.kind == "memory":
             for node in fault.nodes:
@@ -105,7 +104,7 @@ class ResourcePlane:
 
     def verify_healed(self, fault: Fault) -> str | None:
         """What the kernel says of the limits, and who carries the mark of the fault."""
-        left = [VERBS[undo.verb].left(undo.handle) for undo in self.undos(fault)]
+        left = [verb(undo.verb).left(undo.handle) for undo in self.undos(fault)]
         return "; ".join(filter(None, left)) or None
 
     def close(self) -> None:
