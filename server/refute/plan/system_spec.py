@@ -46,12 +46,14 @@ class Links(Strict):
     `per-link`: each node is given an address of its own for every peer (it uses `{peers}`).
     `shared`: all nodes must be given the same address for a peer (etcd's initial cluster), so that the
     caller is told from the socket that it opened.
+    `transport` says what the port carries: `tcp`, `udp`, or `both` under the same number.
     `clients: proxied` puts the way from clients to nodes on the plane too; it cuts like that of a node
     named `client`.
     """
 
     port: str = "peer"
     callers: Literal["per-link", "shared"] = "per-link"
+    transport: Literal["tcp", "udp", "both"] = "tcp"
     clients: Literal["direct", "proxied"] = "direct"
 
 

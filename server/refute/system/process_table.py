@@ -136,6 +136,18 @@ def connection_pids(local: Address, remote: Address, among: Iterable[int]) -> li
     return [pid for pid in among if inode in _socket_inodes(pid)] if inode else []
 
 
+def datagram_pids(local: Address, among: Iterable[int]) -> list[int]:
+    """Which of these processes hold the UDP socket that is bound to `local`, or to its port everywhere."""
+    if not LINUX:
+        return _psutil_owners(lambda c: c.laddr and c.laddr.port == local[1], among, kind="udp")
+    inodes = {
+        fields[9]
+        for fields in _socket_table(("udp", "udp6"))
+        if int(fields[1].rpartition(":")[2], 16) == local[1]
+    }
+    return [pid for pid in among if inodes & _socket_inodes(pid)] if inodes else []
+
+
 def command_name(pid: int) -> str:
     """The short name of a process, or `?`."""
     if LINUX:
@@ -229,7 +241,11 @@ def _connection_inode(local: Address, remote: Address) -> str | None:
 
 
 def _tcp_table(namespace: int | None = None) -> Iterator[list[str]]:
-    for name in ("tcp", "tcp6"):
+    return _socket_table(("tcp", "tcp6"), namespace)
+
+
+def _socket_table(names: tuple[str, ...], namespace: int | None = None) -> Iterator[list[str]]:
+    for name in names:
         with suppress(OSError):
             for line in (PROC / str(namespace or "self") / "net" / name).read_text().splitlines()[1:]:
                 yield line.split()
@@ -309,14 +325,14 @@ def _psutil_listening_ports() -> set[int]:
     return ports
 
 
-def _psutil_owners(matches: object, among: Iterable[int] | None) -> list[int]:
+def _psutil_owners(matches: object, among: Iterable[int] | None, kind: str = "tcp") -> list[int]:
     import psutil
 
     assert callable(matches)
     owners = []
     for pid in psutil.pids() if among is None else among:
         try:
-            connections = psutil.Process(pid).net_connections(kind="tcp")
+            connections = psutil.Process(pid).net_connections(kind=kind)
         except (psutil.Error, OSError):
             continue
         if any(matches(connection) for connection in connections):

@@ -18,13 +18,15 @@ class Rule:
     """One fault as the proxy knows it; times in seconds, rates in bytes per second.
 
     `kind` is the catalog's. `drop_on_heal` closes the connections that held bytes; `refuse` resets new
-    connections instead of holding them.
+    connections instead of holding them; `hold_datagrams` keeps those of a cut link for the heal, where they
+    are lost otherwise.
     """
 
     fault: str
     kind: str
     drop_on_heal: bool = False
     refuse: bool = False
+    hold_datagrams: bool = False
     delay_s: float = 0.0
     jitter_s: float = 0.0
     distribution: str = "uniform"
@@ -46,6 +48,11 @@ class Effect:
         rules = list(rules)
         self.cut = any(rule.kind == "partition" for rule in rules)
         self.refuse = any(rule.refuse for rule in rules)
+        self.hold_datagrams = all(rule.hold_datagrams for rule in rules if rule.kind == "partition")
+        self._loss, self._doubling, self._overtaking = (
+            max((rule.probability for rule in rules if rule.kind == kind), default=0.0)
+            for kind in ("loss", "duplicate", "reorder")
+        )
         self._delays = [rule for rule in rules if rule.kind == "delay"]
         self.delays = bool(self._delays)
         self.slow_close_s = max((rule.delay_s for rule in rules if rule.kind == "slow-close"), default=0.0)
@@ -69,6 +76,18 @@ class Effect:
         changed = bytearray(data)
         changed[self._random.randrange(len(changed))] ^= 1 << self._random.randrange(8)
         return bytes(changed), 1
+
+    def is_lost(self) -> bool:
+        """Whether the next datagram is."""
+        return self._random.random() < self._loss
+
+    def is_doubled(self) -> bool:
+        """Whether the next datagram is delivered twice."""
+        return self._random.random() < self._doubling
+
+    def is_overtaken(self) -> bool:
+        """Whether the next datagram has to wait for the one after it."""
+        return self._random.random() < self._overtaking
 
     def _sample(self, rule: Rule) -> float:
         if rule.distribution == "normal":

@@ -20,10 +20,17 @@ from typing import Any
 
 from refute.nemesis.proxy.channel import serve_control
 from refute.nemesis.proxy.connection import Connection
+from refute.nemesis.proxy.datagrams import Datagrams
 from refute.nemesis.proxy.effect import NS, Rule
 from refute.nemesis.proxy.link import Link
 from refute.nemesis.proxy.loop import READ, Loop
-from refute.system.process_table import ProcessId, connection_pids, is_alive, session_members
+from refute.system.process_table import (
+    ProcessId,
+    connection_pids,
+    datagram_pids,
+    is_alive,
+    session_members,
+)
 
 _BACKLOG = 1024
 _ACCEPTS_A_ROUND = 64
@@ -31,6 +38,7 @@ _ORPHAN_FOR_S = 60.0
 _ASK_AGAIN_S = 0.02
 _ASK_FOR_S = 0.5
 _UNKNOWN = "unknown"
+_PORTS_TRIED = 20
 
 
 class Host:
@@ -45,12 +53,19 @@ class Host:
         self._orphan_since = 0.0
         self._control_path = Path(configuration["control"])
         self.addresses = []
+        self._datagrams: list[Datagrams] = []
         for written in configuration["listeners"]:
-            listening = socket.create_server((written["host"], 0), backlog=_BACKLOG)
-            listening.setblocking(False)
-            listener = _Listener(self, listening, written["caller"], written["callee"], written["target"])
-            self.loop.watch(listening, READ, 0, listener.accept)
-            self.addresses.append(f"{written['host']}:{listening.getsockname()[1]}")
+            streams, datagrams = _listen(written["host"], written.get("transport", "tcp"))
+            callers = _Callers(self, written["caller"], written["callee"])
+            target = (written["target"][0], written["target"][1])
+            if streams is not None:
+                listener = _Listener(self, streams, callers, target)
+                self.loop.watch(streams, READ, 0, listener.accept)
+            if datagrams is not None:
+                self._datagrams.append(Datagrams(self.loop, datagrams, target, callers.links_from))
+            bound = streams or datagrams
+            assert bound is not None
+            self.addresses.append(f"{written['host']}:{bound.getsockname()[1]}")
         for caller, callee in configuration["links"]:
             self.link(caller, callee)
         serve_control(self.loop, self._control_path, self.obey)
@@ -85,6 +100,14 @@ class Host:
                 return node
         return None
 
+    def who_sends(self, theirs: tuple[str, int]) -> str | None:
+        """The node that has bound the UDP socket of this address."""
+        for node, pid in self._pids.items():
+            members = [pid, *(member.pid for member in session_members(pid))]
+            if datagram_pids(theirs, members):
+                return node
+        return None
+
     def obey(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Carry out one request of the control socket."""
         match asked["do"]:
@@ -108,6 +131,8 @@ class Host:
 
     def close(self) -> None:
         """Leave nothing behind."""
+        for datagrams in self._datagrams:
+            datagrams.close()
         for connection in list(self._connections):
             connection.close(reset=False)
         self._control_path.unlink(missing_ok=True)
@@ -149,6 +174,10 @@ class Host:
                 connection.close(reset=True)
             else:
                 connection.unblocked(drop)
+        for datagrams in self._datagrams:
+            for direction in datagrams.directions():
+                if direction.link in links:
+                    direction.healed(drop=direction.link in drop)
         return {"time_ns": time.monotonic_ns(), "lifted": len(lifted)}
 
     def _stats(self) -> dict[str, dict[str, int]]:
@@ -176,18 +205,53 @@ class Host:
         self.loop.at(time.monotonic_ns() + NS, self._look_after_owner)
 
 
+def _listen(host: str, transport: str) -> tuple[socket.socket | None, socket.socket | None]:
+    """Sockets for streams and for datagrams, of the same port where both are wanted."""
+    for attempt in range(_PORTS_TRIED):
+        streams = datagrams = None
+        if transport != "udp":
+            streams = socket.create_server((host, 0), backlog=_BACKLOG)
+            streams.setblocking(False)
+        if transport != "tcp":
+            datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            try:
+                datagrams.bind((host, streams.getsockname()[1] if streams else 0))
+            except OSError:
+                datagrams.close()
+                if streams is None or attempt == _PORTS_TRIED - 1:
+                    raise
+                streams.close()
+                continue
+        return streams, datagrams
+    raise AssertionError("unreachable")
+
+
+class _Callers:
+    """Who sends to one node through one listener: always the same one, or whoever it is (`caller` None)."""
+
+    def __init__(self, host: Host, caller: str | None, callee: str) -> None:
+        self.caller = caller
+        self.callee = callee
+        self._host = host
+
+    def links_from(self, theirs: tuple[str, int]) -> tuple[Link, Link]:
+        """The links there and back of whoever sends datagrams from this address."""
+        caller = self.caller or self._host.who_sends(theirs) or _UNKNOWN
+        return self._host.link(caller, self.callee), self._host.link(self.callee, caller)
+
+
 class _Listener:
-    """Accepts the connections to one node, from one caller or from whoever it is (`caller` None)."""
+    """Accepts the connections to one node."""
 
     def __init__(
-        self, host: Host, listening: socket.socket, caller: str | None, callee: str, target: tuple[str, int]
+        self, host: Host, listening: socket.socket, callers: _Callers, target: tuple[str, int]
     ) -> None:
         self._host = host
         self._socket = listening
         self._ours = listening.getsockname()
-        self._caller = caller
-        self._callee = callee
-        self._target = (target[0], target[1])
+        self._caller = callers.caller
+        self._callee = callers.callee
+        self._target = target
 
     def accept(self, _: int) -> None:
         for _round in range(_ACCEPTS_A_ROUND):

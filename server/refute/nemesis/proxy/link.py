@@ -21,6 +21,11 @@ COUNTERS = (
     "held_connections",  # opened while the link was cut
     "connections",  # carried on to the receiver
     "unreachable",  # the receiver did not accept
+    "datagrams",  # read from the sender
+    "delivered_datagrams",
+    "lost_datagrams",
+    "duplicated_datagrams",
+    "reordered_datagrams",  # delivered after one that was sent later
     "transit_ns",
     "transits",
 )
@@ -56,6 +61,11 @@ class Link:
     held_connections: int
     connections: int
     unreachable: int
+    datagrams: int
+    delivered_datagrams: int
+    lost_datagrams: int
+    duplicated_datagrams: int
+    reordered_datagrams: int
     transit_ns: int
     transits: int
 

@@ -86,7 +86,13 @@ class ProxyPlane:
             "owner": [owner.pid, owner.started],
             "control": str(self._folder / "control"),
             "listeners": [
-                {"host": "127.0.0.1", "caller": caller, "callee": callee, "target": self._place(callee, port)}
+                {
+                    "host": "127.0.0.1",
+                    "caller": caller,
+                    "callee": callee,
+                    "target": self._place(callee, port),
+                    "transport": spec.links.transport if port == spec.links.port else "tcp",
+                }
                 for caller, callee, port in listeners
             ],
             "links": [list(pair) for pair in self._all_links()],
@@ -129,6 +135,7 @@ class ProxyPlane:
         self._links[fault.id] = tuple(pair for pair in pairs if pair in real)
         if not self._links[fault.id]:
             raise FaultInputError(f"no such link is on the plane: {pairs}")
+        _require_transport(fault.kind, spec.links.transport)
         _rule(fault)  # a parameter in error is found before anything is written
         return tuple(f"{caller}->{callee}" for caller, callee in self._links[fault.id])
 
@@ -175,7 +182,13 @@ class ProxyPlane:
         links = [f"{caller}->{callee}" for caller, callee in self._links.get(fault.id, ())]
         asked = fault.parameters.get("by") if fault.kind == "delay" else None
         asked_ms = seconds(asked) * 1000 if asked is not None else None
-        return tuple(signal for link in links for signal in signals_of(fault.kind, link, readings, asked_ms))
+        spec = self._cluster.spec
+        streams = spec.links is not None and spec.links.transport == "tcp"
+        return tuple(
+            signal
+            for link in links
+            for signal in signals_of(fault.kind, link, readings, asked_ms, streams=streams)
+        )
 
     def is_over(self, fault: Fault) -> bool:  # noqa: ARG002
         """A reset is over as soon as it is done, but is healed late enough to see who came back."""
@@ -256,6 +269,20 @@ class ProxyPlane:
         return [host, int(number)]
 
 
+_OF_STREAMS = frozenset({"throttle", "bandwidth", "reset", "half-open", "truncate", "slow-close"})
+_OF_DATAGRAMS = frozenset({"loss", "duplicate", "reorder"})
+
+
+def _require_transport(kind: str, transport: str) -> None:
+    if kind in _OF_STREAMS and transport == "udp":
+        raise FaultInputError(f"proxy {kind} is for streams; the links of this system carry datagrams")
+    if kind in _OF_DATAGRAMS and transport == "tcp":
+        raise FaultInputError(
+            f"proxy {kind} is for datagrams: in a TCP stream nothing is lost, doubled or out of turn",
+            hint="say links: {transport: udp} where the port carries datagrams",
+        )
+
+
 def _rule(fault: Fault) -> dict[str, Any]:
     given = fault.parameters
     rule: dict[str, Any] = {"kind": fault.kind, "seed": sum(fault.id.encode())}
@@ -263,6 +290,7 @@ def _rule(fault: Fault) -> dict[str, Any]:
         if fault.kind == "partition":
             rule["drop_on_heal"] = given.get("in_flight", "deliver") == "drop"
             rule["refuse"] = given.get("new_connections", "hold") == "refuse"
+            rule["hold_datagrams"] = given.get("in_flight") == "deliver"
         elif fault.kind == "delay":
             rule |= {
                 "delay_s": seconds(given.get("by", "100ms")),
@@ -273,6 +301,8 @@ def _rule(fault: Fault) -> dict[str, Any]:
             rule["rate"] = bytes_per_second(given.get("rate", "10kB/s"))
         elif fault.kind == "corrupt":
             rule["probability"] = float(given.get("probability", 0.1))
+        elif fault.kind in _OF_DATAGRAMS:
+            rule["probability"] = float(given.get("share", 0.1))
         elif fault.kind == "truncate":
             rule["after_bytes"] = byte_count(given.get("after", "0B"))
         elif fault.kind == "slow-close":

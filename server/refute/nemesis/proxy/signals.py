@@ -17,6 +17,9 @@ INJECTED = {
     "corrupt": ("corrupted_bytes", "bytes that the proxy changed"),
     "truncate": ("truncated_connections", "connections ended in the middle of their bytes"),
     "slow-close": ("late_closes", "ends of connections that the proxy kept back"),
+    "loss": ("lost_datagrams", "datagrams that were not passed on"),
+    "duplicate": ("duplicated_datagrams", "datagrams that were passed on twice"),
+    "reorder": ("reordered_datagrams", "datagrams that were passed on after a later one"),
 }
 """What the injector counts of a kind of fault, and what each counter means."""
 
@@ -27,11 +30,17 @@ SEEN_IN_PASSING = frozenset({"delay", "throttle", "bandwidth", "slow-close"})
 _LEAST_WAIT_MS = 1.0
 
 
-def signals_of(kind: str, link: str, readings: Readings, asked_ms: float | None = None) -> tuple[Signal, ...]:
-    """The signals of a directed link (`n1->n2`), from the readings alone; `asked_ms` is the delay asked."""
+def signals_of(
+    kind: str, link: str, readings: Readings, asked_ms: float | None = None, *, streams: bool = True
+) -> tuple[Signal, ...]:
+    """The signals of a directed link (`n1->n2`), from the readings alone.
+
+    `asked_ms` is the delay that was asked for; `streams` is False where the link carries datagrams, of which
+    a kernel keeps no count for each sender.
+    """
     name, meaning = INJECTED[kind]
     caller, _, callee = link.partition("->")
-    at = _Moments(link, readings)
+    at = _Moments(link, readings, streams=streams)
     injector = at.signal("injector", f"{link}: {name}", f"proxy: {meaning}", "increases", at.counts(name))
     traffic = at.signal(
         "traffic",
@@ -66,6 +75,16 @@ def _victim(kind: str, caller: str, callee: str, at: _Moments, asked_ms: float |
         return at.signal(
             "victim", f"{callee}: bytes from {caller}", source, "increases", at.counts(name, since_start=True)
         )
+    if kind in ("loss", "duplicate"):
+        # Both are counted at the receiver's end: what was sent to it, and what its socket took.
+        missing = kind == "loss"
+        what = "missing" if missing else "too many"
+        name_ = f"{callee}: datagrams from {caller} that are {what}"
+        source = f"sent by {caller}, less taken by {callee}'s socket"
+        return at.signal("victim", name_, source, "increases", at.difference(missing=missing))
+    if kind == "reorder":
+        name_ = f"{callee}: datagrams from {caller} that its socket took after a later one"
+        return at.signal("victim", name_, "order of sending", "increases", at.counts("reordered_datagrams"))
     states = at.states("node_connections")
     source = f"{callee}'s own sockets"
     if states[1] is None:
@@ -84,8 +103,9 @@ def _largest(rates: Iterable[float | None]) -> float | None:
 class _Moments:
     """Readings of one link before, during and after a fault."""
 
-    def __init__(self, link: str, readings: Readings) -> None:
+    def __init__(self, link: str, readings: Readings, *, streams: bool) -> None:
         self.link = link
+        self.streams = streams
         self.readings = readings
 
     def signal(
@@ -102,6 +122,15 @@ class _Moments:
         readings, full = self.readings, f"{self.link}.{name}"
         before = readings.start if since_start else readings.before
         return (counter(before, full), counter(readings.during, full), counter(readings.after, full))
+
+    def difference(self, *, missing: bool) -> _Three:
+        sent, taken = self.counts("datagrams"), self.counts("delivered_datagrams")
+        sign = 1 if missing else -1
+        before, during, after = (
+            sign * (s - t) if isinstance(s, float) and isinstance(t, float) else None
+            for s, t in zip(sent, taken, strict=True)
+        )
+        return before, during, after
 
     def states(self, name: str) -> _Three:
         readings, full = self.readings, f"{self.link}.{name}"
@@ -140,7 +169,7 @@ class _Moments:
         """How long bytes are on their way: what one node has sent and the other not received yet, divided
         by what it receives in a second (Little, 1961); else how long the proxy itself has them."""
         readings = self.readings
-        if counter(readings.during, f"{self.link}.node_looks") is not None:
+        if self.streams and counter(readings.during, f"{self.link}.node_looks") is not None:
             source = f"sent and not yet received, by the sockets of {caller} and {callee}"
             oldest = oldest_of(readings, f"{self.link}.node_looks")
             between = self._on_their_way_ms

@@ -1,4 +1,4 @@
-"""Faults of the proxy plane: directed links between nodes, through TCP proxies, without any privilege."""
+"""Faults of the proxy plane: directed links between nodes, through proxies, without any privilege."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ LINKS = (
     Parameter("links", "list", "directed links: n1->n2, n1<->n2"),
     Parameter("clients", "flag", "hit the way of the clients too, where it is on the plane", False),
 )
+_NEEDS = "links in the system's description, so that nodes are given the proxies' addresses"
 _entry = partial(
     FaultEntry,
     plane="proxy",
     targets="links",
-    needs="links in the system's description, so that nodes are given the proxies' addresses",
+    needs=_NEEDS,
     probe="a proxy host is started, asked and told to leave",
     cleanup="lifted over the proxy host's control socket; it forgets the rule, and its connections go on",
 )
@@ -40,7 +41,8 @@ ENTRIES = (
     _entry(
         kind="partition",
         does="bytes that enter a cut link are held in the proxy; on heal they are delivered late, or lost "
-        "together with their connection, by choice",
+        "together with their connection, by choice; datagrams are lost at once unless in_flight is written "
+        "as deliver",
         is_not="packet loss: no timer of TCP fires, so that recovery after heal is faster than in reality",
         tests=_MOST,
         cannot_test=("performance",),
@@ -56,7 +58,8 @@ ENTRIES = (
             ),
         ),
         injector="bytes held on each directed link",
-        victim="bytes per second that the receiver's kernel acknowledges on the link fall to zero",
+        victim="bytes per second that the receiver's own sockets take from the sender, past the proxy too, "
+        "fall to zero",
         infidelities=(
             _ACCEPTS,
             _STREAM,
@@ -65,7 +68,8 @@ ENTRIES = (
     ),
     _entry(
         kind="delay",
-        does="every piece of bytes on the link is kept for a time of its own, in order",
+        does="every piece of bytes on the link is kept for a time of its own, in order; a datagram overtakes "
+        "another whose time is longer",
         is_not="a slow node: the node itself answers as fast as ever",
         tests=("safety", "liveness", "performance", "ordering", "fairness", "idempotency"),
         cannot_test=("durability",),
@@ -76,7 +80,8 @@ ENTRIES = (
             Parameter("distribution", "choice", "of the jitter", "uniform", ("uniform", "normal", "pareto")),
         ),
         injector="bytes kept back on the link",
-        victim="mean transit time of the link, up to the receiver's socket, grows",
+        victim="how long bytes are sent by one node and not yet received by the other, at their own sockets, "
+        "reaches half of what was asked",
         infidelities=("opening a connection is not delayed", "no reordering between connections' packets"),
     ),
     _entry(
@@ -86,8 +91,8 @@ ENTRIES = (
         tests=("liveness", "performance", "fairness", "ordering"),
         cannot_test=("durability", "isolation"),
         parameters=(*LINKS, Parameter("rate", "bandwidth", "of each connection", "10kB/s")),
-        injector="bytes that passed under the limit",
-        victim="mean transit time of the link grows",
+        injector="bytes that had to wait for the limit",
+        victim="how long bytes are sent by one node and not yet received by the other doubles at least",
         infidelities=("buffers of the proxy come on top of those of the kernels",),
     ),
     _entry(
@@ -97,8 +102,8 @@ ENTRIES = (
         tests=("liveness", "performance", "fairness", "ordering"),
         cannot_test=("durability", "isolation"),
         parameters=(*LINKS, Parameter("rate", "bandwidth", "of the whole link", "10kB/s")),
-        injector="bytes that passed under the limit",
-        victim="mean transit time of the link grows",
+        injector="bytes that had to wait for the limit",
+        victim="how long bytes are sent by one node and not yet received by the other doubles at least",
         infidelities=("buffers of the proxy come on top of those of the kernels",),
     ),
     _entry(
@@ -109,7 +114,7 @@ ENTRIES = (
         cannot_test=("performance",),
         parameters=LINKS,
         injector="connections reset",
-        victim="connections opened anew, or fewer open ones, at the receiver",
+        victim="connections opened anew, or fewer open ones, among the receiver's own sockets",
         infidelities=("both sides learn it at the same moment",),
     ),
     _entry(
@@ -126,7 +131,7 @@ ENTRIES = (
     ),
     _entry(
         kind="corrupt",
-        does="one bit of some pieces of the stream is flipped",
+        does="one bit of some pieces of the stream, or of some datagrams, is flipped",
         is_not="corruption that TCP's checksum would catch: these bytes arrive as if they were right",
         tests=("safety", "durability", "operational"),
         cannot_test=("performance", "fairness"),
@@ -155,7 +160,47 @@ ENTRIES = (
         cannot_test=("durability", "performance"),
         parameters=(*LINKS, Parameter("by", "duration", "how late", "1s")),
         injector="ends kept back",
-        victim="connections that are still open at the receiver",
+        victim="connections open at the receiver whose other end has closed",
         infidelities=("a RST is passed on at once",),
+    ),
+    *(
+        _entry(
+            kind=kind,
+            does=does,
+            is_not=is_not,
+            tests=("safety", "liveness", "ordering", "idempotency", "membership"),
+            cannot_test=("durability", "performance"),
+            parameters=(*LINKS, Parameter("share", "share", "of the datagrams", 0.1)),
+            needs=f"{_NEEDS}; their transport is udp or both",
+            injector=injector,
+            victim=victim,
+            infidelities=(
+                "no kernel can be asked who received a datagram: name a state of the system as evidence",
+            ),
+        )
+        for kind, does, is_not, injector, victim in (
+            (
+                "loss",
+                "a share of the datagrams is dropped at random",
+                "a partition: some arrive",
+                "datagrams dropped",
+                "datagrams sent that the receiver's socket did not take",
+            ),
+            (
+                "duplicate",
+                "a share of the datagrams is delivered twice",
+                "a retry of the sender: both copies are the same",
+                "datagrams doubled",
+                "more datagrams taken by the receiver's socket than were sent",
+            ),
+            (
+                "reorder",
+                "a share of the datagrams is delivered after the one that follows; where none follows "
+                "within 50 ms it is only late",
+                "a delay: the others are as fast as ever",
+                "datagrams put behind a later one",
+                "datagrams that the receiver's socket took out of turn",
+            ),
+        )
     ),
 )
