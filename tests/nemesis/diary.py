@@ -38,7 +38,14 @@ class Diary:
             self.lines.append(text)
 
     def write(self, text: str) -> None:
-        self.file.write(f"{digest_of(text)} {text}\n".encode())
+        whole = self.path.stat().st_size
+        rest = f"{digest_of(text)} {text}\n".encode()
+        try:
+            while rest:
+                rest = rest[self.file.write(rest) :]
+        except OSError:
+            os.truncate(self.path, whole)  # half a line must not stand before the next one
+            raise
         if self.sync:
             os.fsync(self.file.fileno())
         self.lines.append(text)

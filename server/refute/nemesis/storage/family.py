@@ -71,3 +71,11 @@ def worst(at: Timed | None, nodes: Sequence[str], name: str, wanted: Reading) ->
 def listed(nodes: Sequence[str]) -> str:
     """`n1, n2`."""
     return ", ".join(nodes)
+
+
+def three(readings: Readings, name: str) -> tuple[Reading, Reading, Reading]:
+    """A reading before, during and after the fault."""
+    before, during, after = (
+        at.values.get(name) if at else None for at in (readings.before, readings.during, readings.after)
+    )
+    return before, during, after

@@ -12,12 +12,13 @@ from refute.nemesis.errors import NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
 from refute.nemesis.storage.family import Family
 from refute.nemesis.storage.power_loss import PowerLoss
+from refute.nemesis.storage.refused_writes import RefusedWrites
 from refute.nemesis.storage.volumes import Volumes
 from refute.nemesis.undo import Undo
 from refute.system.placement import Placement
 
-_FAMILIES: tuple[type[Family], ...] = (PowerLoss,)
-_ON_VOLUMES = PowerLoss.kinds
+_FAMILIES: tuple[type[Family], ...] = (PowerLoss, RefusedWrites)
+_ON_VOLUMES = PowerLoss.kinds | RefusedWrites.kinds
 _FAMILY_OF = {kind: family for family in _FAMILIES for kind in family.kinds}
 
 
@@ -47,6 +48,7 @@ class StoragePlane:
             nodes = {node: self._volumes.placement(node) for node in self._volumes.of}
             placement = Placement(nodes=nodes)
             self._add(PowerLoss(self._cluster, self._volumes))
+            self._add(RefusedWrites(self._cluster, self._volumes))
         return placement
 
     def targets(self, fault: Fault) -> tuple[str, ...]:

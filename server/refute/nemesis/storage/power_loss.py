@@ -123,18 +123,17 @@ class PowerLoss:
         """Power is back: the nodes are started with what is left."""
         for node in fault.nodes:
             volume = self._volumes.of[node]
-            if volume.try_to_write() != "ok":
+            if volume.broken():
                 kill_all(self._cluster, [node])
                 volume.detach()
                 volume.attach()
-            volume.clear_probe()
         start_those_that_ended(self._cluster, fault.nodes, version or fault.parameters.get("version"))
 
     def verify_healed(self, fault: Fault) -> str | None:
         """Every volume takes writes, every node runs."""
-        left = [f"{node}: {volume_left(self._volumes.of[node])}" for node in fault.nodes]
-        left = [words for words in left if not words.endswith("None")]
-        return "; ".join(left) or not_running(self._cluster, fault.nodes)
+        broken = {node: self._volumes.of[node].broken() for node in fault.nodes}
+        words = "; ".join(f"{node}: a write fails: {found}" for node, found in broken.items() if found)
+        return words or not_running(self._cluster, fault.nodes)
 
     def close(self) -> None:
         """The volumes are not ours."""
@@ -167,12 +166,6 @@ def remount_undo(cluster: Cluster, node: str, volume: Volume) -> Undo:
     process = cluster.nodes.get(node)
     leader = [process.identity.pid, process.identity.started] if process else None
     return Undo("remount", {**volume.handle(), "node": leader})
-
-
-def volume_left(volume: Volume) -> str | None:
-    """What keeps a volume from taking writes."""
-    found = volume.try_to_write()
-    return None if found == "ok" else f"a write fails: {found}"
 
 
 def _read_back(volume: Volume, token: bytes, write: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from refute.nemesis.process.undo import VERBS as PROCESS_VERBS
+from refute.nemesis.storage.refused_writes import empty, filler_of
 from refute.nemesis.storage.volume import Volume, loops_of, within
 from refute.nemesis.storage.volumes import remove_image
 from refute.nemesis.undo import Handle, UndoVerb
@@ -14,7 +15,7 @@ _DETACHED_WITHIN_S = 5.0
 
 def _remount(handle: Handle) -> None:
     volume = Volume.of_handle(handle)
-    if not volume.namespace.alive or volume.try_to_write() == "ok":
+    if not volume.namespace.alive or not volume.broken():
         return
     if handle["node"]:
         PROCESS_VERBS["end"].undo({"leader": handle["node"], "members": []})
@@ -26,8 +27,8 @@ def _takes_no_writes(handle: Handle) -> str | None:
     volume = Volume.of_handle(handle)
     if not volume.namespace.alive:
         return None
-    found = volume.try_to_write()
-    return None if found == "ok" else f"a write to {volume.mount} fails: {found}"
+    found = volume.broken()
+    return f"a write to {volume.mount} fails: {found}" if found else None
 
 
 def _remove_image(handle: Handle) -> None:
@@ -42,7 +43,21 @@ def _image_left(handle: Handle) -> str | None:
     return f"{image} is still there" if image.exists() else None
 
 
+def _empty(handle: Handle) -> None:
+    volume = Volume.of_handle(handle)
+    if volume.namespace.alive:
+        empty(volume)
+
+
+def _still_full(handle: Handle) -> str | None:
+    volume = Volume.of_handle(handle)
+    if volume.namespace.alive and filler_of(volume).exists():
+        return f"{volume.mount} is still filled"
+    return None
+
+
 VERBS = {
+    "empty": UndoVerb(_empty, _still_full),
     "remount": UndoVerb(_remount, _takes_no_writes),
     "remove-image": UndoVerb(_remove_image, _image_left),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
 import os
@@ -51,6 +52,7 @@ class Volume:
             volume.attach()
             for folder in (volume.data, volume.own):
                 namespace.outside(folder).mkdir()
+            volume.write_unsynced(b"")
             volume.write_synced(b"")
             _sync_folder(volume.root)
         except (NemesisError, OSError) as error:
@@ -139,27 +141,27 @@ class Volume:
         finally:
             os.close(handle)
 
-    def write_synced(self, token: bytes) -> None:
-        """Write a probe and sync it: in place, so that no other file's data are written with it."""
-        handle = os.open(self._probe(_SYNCED), os.O_WRONLY | os.O_CREAT, 0o600)
+    def sync(self) -> None:
+        """Wait until everything that was written to it is on the disk."""
+        handle = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            os.pwrite(handle, token.ljust(_PROBE_BYTES, b"."), 0)
-            os.fdatasync(handle)
+            if ctypes.CDLL(None, use_errno=True).syncfs(handle) != 0:
+                raise OSError(ctypes.get_errno(), "syncfs failed")
         finally:
             os.close(handle)
 
+    def write_synced(self, token: bytes) -> None:
+        """Write a probe and sync it: in place, so that no other file's data are written with it."""
+        self._write_in_place(_SYNCED, token, sync=True)
+
     def write_unsynced(self, token: bytes) -> None:
         """Write a probe as the careless do: without a sync."""
-        self._probe(_UNSYNCED).write_bytes(token.ljust(_PROBE_BYTES, b"."))
+        self._write_in_place(_UNSYNCED, token, sync=False)
 
     def what_is_there(self, token: bytes) -> str:
         """What became of the two probes: `synced probe there, unsynced probe gone`."""
         synced, unsynced = (_holds(self._probe(name), token) for name in (_SYNCED, _UNSYNCED))
         return f"synced probe {synced}, unsynced probe {unsynced}"
-
-    def clear_probe(self) -> None:
-        """Take the unsynced probe away."""
-        self._probe(_UNSYNCED).unlink(missing_ok=True)
 
     def try_to_write(self, more_than: int = 0) -> str:
         """`ok`, or the name of the error that a write of a little more than so many bytes meets."""
@@ -178,10 +180,25 @@ class Volume:
                 probe.unlink()
         return "ok"
 
+    def broken(self) -> str | None:
+        """The error with which it refuses writes until it is mounted again; a full one is not broken."""
+        found = self.try_to_write()
+        return None if found in ("ok", "ENOSPC") else found
+
     def free_bytes(self) -> int:
         """What can still be written."""
         found = os.statvfs(self.root)
         return found.f_bavail * found.f_frsize
+
+    def _write_in_place(self, name: str, token: bytes, *, sync: bool) -> None:
+        # What is there already needs no space, so that it can be written on a full disk too.
+        handle = os.open(self._probe(name), os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            os.pwrite(handle, token.ljust(_PROBE_BYTES, b"."), 0)
+            if sync:
+                os.fdatasync(handle)
+        finally:
+            os.close(handle)
 
     def _probe(self, name: str) -> Path:
         return self.namespace.outside(self.own / name)
