@@ -92,6 +92,7 @@ CHANGES: dict[str, Change] = {
     "exit-code-as-evidence": (STORE, "exit status of the process; term", "the kill command exits with 0; term"),
     "evidence-of-another-mechanism": (STORE, "state `T` and no CPU time; term", "nft packet counters; term"),
     "kill-is-not-power-loss": (FLEET, "fault: {plane: storage, kind: power-loss, node: all}", "kill: all"),
+    "durability-without-power-loss": (STORE, "| C1 | loss of two disks", "| C3 | loss of two disks"),
     "clock-fault-on-static-program": (FLEET, "Five nodes in C++", "Five nodes in Go"),
     "claim-about-a-fault-not-injected": (STORE, "survives the loss of any one node", "is there after a network partition", "| C1 | loss of two", "| C3 | loss of two"),
     "symmetric-partitions-only": (FLEET, "{node: leader, direction: in}", "{node: leader}"),
@@ -114,6 +115,7 @@ CHANGES: dict[str, Change] = {
     "budget-not-explained": (STORE, "revisit: before 1.0", 'revisit: ""'),
     "one-topology": (STORE, "five nodes, and links cut one way | one topology of three nodes", "much | as ever"),
     "write-expects-nothing": (STORE, "{key: k, via: leader, expect: ok}\n  - pause", "{key: k, via: leader}\n  - pause"),
+    "read-expects-nothing": (STORE, "  - read: {key: k, via: leader, extra: {tenant: ab}, expect: ok}", "  - read: {key: other, via: leader, extra: {tenant: ab}}"),
     "scenario-name": (STORE, "name: acknowledged_writes_survive_a_killed_leader", "name: chaos_test"),
     # arms
     "boundary-without-arms": (STORE, re.search(r"arms:\n(?:  - .*\n)+", STORE)[0], ""),  # type: ignore[index]
@@ -139,6 +141,7 @@ CHANGES: dict[str, Change] = {
     "matrix-incomplete": (STORE, "| C3 | H3 | S3 | none |", "| C2 | H1 | S2 | none |"),
     "matrix-disagrees": (STORE, "| C1 | H2 | S1 |", "| C1 | H1 | S1 |"),
     "matrix-test-not-listed": (STORE, "| C2 | H1 | S2 | `tests/test_store.py::test_put_get`", "| C2 | H1 | S2 | `test_more`"),
+    "matrix-omits-test": (STORE, "| C2 | H1 | S2 | `tests/test_store.py::test_put_get`", "| C2 | H1 | S2 | `tests/test_store.py`", "## 4. Hypotheses", "| `tests/test_two.py` | C2 |\n\n## 4. Hypotheses"),
     "residual-names-nothing": (STORE, "| C1 | loss of two disks", "| C8 | loss of two disks"),
     "residual-without-reason": (STORE, "needs the power-loss plane as root", ""),
     "claim-without-confidence": (FLEET, "| K1-K8 | moderate", "| K1-K7 | moderate"),

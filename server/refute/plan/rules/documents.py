@@ -72,6 +72,38 @@ def matrix_test_not_listed(review: Review) -> Iterator[Hit]:
 
 
 @rule(
+    "matrix-omits-test",
+    "warning",
+    why="section 3 says that a test covers the claim, and whoever reads the matrix does not hear of it",
+    mend="name the test in the row of the claim, or correct section 3",
+)
+def matrix_omits_test(review: Review) -> Iterator[Hit]:
+    """Section 3 lists a test for a claim whose row in the coverage matrix does not name it."""
+    named = {claim: _tests_of_row(review, claim) for claim in review.plan.claims}
+    for table in review.plan.tables:
+        if table.section != "3":
+            continue
+        for row in table.rows:
+            tests = set(re.findall(r"`([^`]+)`", row.cells[0]))
+            said = " ".join(row.cells[1:])
+            for claim, (line, cell) in named.items():
+                if tests and line and "`" in cell and review.names(said, claim):
+                    for test in sorted(test for test in tests if test not in cell):
+                        yield line, "5", claim, f"{test} is listed in section 3 for {claim}"
+
+
+def _tests_of_row(review: Review, claim: str) -> tuple[int, str]:
+    """Line and tests of a claim's row in the coverage matrix; 0 and nothing where there is none."""
+    for table in review.plan.tables:
+        at = next((place for place, name in enumerate(table.header) if "test" in name.lower()), None)
+        if table.section == "5" and at is not None:
+            for row in table.rows:
+                if review.names(row.cells[0], claim):
+                    return row.line, row.cells[at]
+    return 0, ""
+
+
+@rule(
     "residual-names-nothing",
     "error",
     why="a row of 7c about a claim that does not exist hides the one that it was meant for",

@@ -32,6 +32,9 @@ _SIGNALS: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
 )
 
 
+_LOSES_DATA = {"power-loss", "io-error", "disk-full", "corruption"}
+
+
 @rule(
     "unknown-fault",
     "error",
@@ -145,22 +148,41 @@ def evidence_of_another_mechanism(review: Review) -> Iterator[Hit]:
 def kill_is_not_power_loss(review: Review) -> Iterator[Hit]:
     """A claim about power loss or fsync is tested by killing a process."""
     words = re.compile(
-        r"power|fsync|\bsync(?:ed|s)? to disk|machine (?:crash|fail)|os crash|kernel panic|on stable storage",
+        r"power|fsync|\bsync(?:ed|s)? to disk|written to (?:the )?disk|stable storage"
+        r"|\b(?:acknowledged|surviv|durabl|committed|stored|persist)\w*\b.*\bon (?:the |its )?disks?\b"
+        r"|(?:host|machine|server) (?:crash|fail|reboot|outage)|os crash|kernel panic|reboot",
         re.I,
     )
-    able = {"power-loss", "io-error", "disk-full", "corruption"}
     for claim in review.plan.claims.values():
         trying = review.scenarios_of(claim.id)
         if (
             words.search(claim.text)
             and trying
-            and not any(able & review.families[each.id] for each in trying)
+            and not any(_LOSES_DATA & review.families[each.id] for each in trying)
         ):
             for scenario in trying[:1]:
                 block = review.plan.scenario_blocks[scenario.id]
                 if not review.names(review.text_of("7c"), claim.id):
                     what = f"{claim.id} speaks of what survives on disk; {scenario.id} cuts no power"
                     yield block.line, block.section, scenario.id, what
+
+
+@rule(
+    "durability-without-power-loss",
+    "warning",
+    why="what was acknowledged from memory survives every kill: only the loss of unsynced data shows it",
+    mend="add storage/power-loss, or say in 7c that the claim stays uncertain under it",
+)
+def durability_without_power_loss(review: Review) -> Iterator[Hit]:
+    """A durability claim is tested by faults that keep the page cache, and 7c does not name it."""
+    for claim in review.plan.claims.values():
+        trying = review.scenarios_of(claim.id)
+        given = set().union(*(review.families[scenario.id] for scenario in trying)) if trying else set()
+        if "durability" not in categories_of(claim) or not given or given & _LOSES_DATA:
+            continue
+        if not review.names(review.text_of("7c"), claim.id):
+            what = f"{claim.id}: its scenarios inject {', '.join(sorted(given))}, which lose nothing unsynced"
+            yield claim.line, "1b", claim.id, what
 
 
 @rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from refute.plan.families import faults_of, planned_faults, steps_of
+from refute.plan.families import Path, faults_of, planned_faults, steps_of
 from refute.plan.rules.rule import SEVEN_M, Hit, Review, categories_of, rule, seven_m
 from refute.plan.rules.wording import TIMEOUT_FAILS, UNDECIDED, said_in
 from refute.plan.scenario import Budget, NotProvided
@@ -96,10 +96,12 @@ def timeout_counted_as_failure(review: Review) -> Iterator[Hit]:
     mend="give the hardening budget at least 3 seeds",
 )
 def one_seed(review: Review) -> Iterator[Hit]:
-    """The hardening budget of generated load has one seed."""
+    """The hardening budget of generated load has one seed, or a directed sequence is run once."""
     for scenario, block in review.scenarios:
         budget = scenario.budget.get("hardening")
-        if scenario.workload and isinstance(budget, Budget) and budget.seeds < 2:
+        if not isinstance(budget, Budget) or budget.seeds > 1:
+            continue
+        if scenario.workload or len(scenario.every_arm()) < 2:
             yield block.line_of("budget", "hardening"), block.section, scenario.id, "one seed"
 
 
@@ -206,6 +208,35 @@ def write_expects_nothing(review: Review) -> Iterator[Hit]:
                 continue
             if step.expect == ("any",) and not step.background:
                 yield block.line_of(*path), block.section, scenario.id, f"{step.kind} expects nothing"
+
+
+_READS = ("read", "get", "list", "scan")
+
+
+@rule(
+    "read-expects-nothing",
+    "warning",
+    why="if it fails, the sequence goes on, and its checker has nothing to judge",
+    mend="write expect: ok at the read that must come back, or add final reads",
+)
+def read_expects_nothing(review: Review) -> Iterator[Hit]:
+    """No read of a key in a directed sequence has to succeed, though it is asked of nodes without a fault."""
+    for scenario, block in review.scenarios:
+        if scenario.workload or scenario.final:
+            continue
+        # A node that a fault has hit may rightly refuse.
+        hit = {fault.alias for fault, _ in faults_of(scenario) if fault.alias}
+        expecting: dict[str, bool] = {}
+        first: dict[str, Path] = {}
+        for step, path in steps_of(scenario):
+            if isinstance(step, OperationStep) and step.kind in _READS and step.via not in hit:
+                key = str(step.key)
+                expecting[key] = expecting.get(key, False) or step.expect != ("any",)
+                first.setdefault(key, path)
+        for key, expects in expecting.items():
+            if not expects:
+                what = f"no read of {key!r} has to succeed"
+                yield block.line_of(*first[key]), block.section, scenario.id, what
 
 
 @rule(
