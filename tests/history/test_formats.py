@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import zstandard
 
 from refute.checkers import run_check
-from refute.history import History, HistoryError, Operation, Outcome
+from refute.history import History, HistoryError, Operation, Outcome, text_source
 from refute.history.formats import FORMATS, detect, edn, load, write_edn, write_jsonl
 
 HISTORIES = Path(__file__).resolve().parents[3] / "shared" / "histories"
@@ -59,7 +60,7 @@ def test_jepsen_edn(tmp_path: Path) -> None:
     assert history.clock == "monotonic"
     assert [op.invoked_ns for op in history.operations] == [10, 20, 50]
     assert history.operations[0].error == "timeout"
-    assert history.completeness.notes == ("1 nemesis events are not operations and are left out",)
+    assert history.completeness.notes == ("1 nemesis events are kept as faults, not as operations",)
 
 
 @pytest.mark.parametrize("form", ["vector", "json-lines", "json-array", "json-array-lines"])
@@ -348,3 +349,78 @@ def test_recorded_histories_get_their_verdicts(name: str, model: str, verdict: b
     else:
         for twin in ("twin.edn", "twin.jsonl"):
             assert run_check("linearizable", load(tmp_path / twin), {"model": "kv"}).valid is verdict
+
+
+def mixed_edn(rng: random.Random, size: int) -> list[str]:
+    """Lines of many looks, as a long run writes them: errors, a nemesis, reordered and tagged maps, comments."""
+    lines: list[str] = []
+    free = list(range(4))
+    running: dict[int, str] = {}
+    for time in range(size):
+        look = rng.random()
+        if look < 0.02:
+            lines.append(f"{{:type :info, :f :kill, :process :nemesis, :value [:n1], :time {time}}}")
+        elif look < 0.03:
+            lines.append(rng.choice(["", "; a comment", "  "]))
+        elif running and (look < 0.5 or not free):
+            process = rng.choice(list(running))
+            value = running.pop(process)
+            end = rng.choice(["ok", "ok", "ok", "fail", "info"])
+            text = rng.choice(
+                ["[:x 3]", '["y" nil]', "7", "nil", "[1 [2 3]]", '"a b"', "[[:r 3 nil]]", "-4", "{:a 1}"]
+            )
+            error = ', :error [:timeout "x"]' if end == "info" else ""
+            shown = text if end == "ok" else value
+            lines.append(
+                f"{{:type :{end}, :f :read, :value {shown}, :process {process}, :time {time}{error}}}"
+            )
+            free.append(process + 4 if end == "info" else process)
+        else:
+            process = free.pop(rng.randrange(len(free)))
+            running[process] = rng.choice(["nil", "[:x nil]", "5"])
+            order = f":type :invoke, :f :read, :value {running[process]}, :process {process}, :time {time}"
+            if rng.random() < 0.1:
+                order = (
+                    f":time {time}, :process {process}, :type :invoke, :f :read, :value {running[process]}"
+                )
+            lines.append(f"{{{order}}}")
+    return lines
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_lines_read_by_their_shapes_are_what_the_parser_reads(seed: int, tmp_path: Path) -> None:
+    lines = mixed_edn(random.Random(seed), 400)
+    sheet, whole = tmp_path / "lines.edn", tmp_path / "whole.edn"
+    sheet.write_text("\n".join(lines) + "\n")
+    whole.write_text("[" + "\n".join(lines) + "\n]")
+    # Small chunks, so that most lines come after the one that taught the shape.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_source.chunks, "__kwdefaults__", {"chunk_bytes": 2000})
+        by_shape = load(sheet)
+    assert list(by_shape.operations) == list(load(whole).operations)
+    assert by_shape.faults
+    assert len(by_shape) > 100
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "{:type :ok, :f :read, :value [:x }",
+        "{:type :ok}",
+        "x",
+        '{:type :ok, :f :read, :value ["a 3], :process 0, :time 9}',
+    ],
+)
+def test_a_bad_line_far_down_a_file_is_named_by_its_number(bad: str, tmp_path: Path) -> None:
+    lines = [
+        f"{{:type :{kind}, :f :read, :value nil, :process 0, :time {2 * number + place}}}"
+        for number in range(20_000)
+        for place, kind in enumerate(("invoke", "ok"))
+    ]
+    path = tmp_path / "history.edn"
+    path.write_text("\n".join([*lines[:39_000], bad, *lines[39_000:]]))
+    with pytest.raises(HistoryError, match=r"history\.edn:39001:"):
+        load(path)
+    history = load(path, on_bad_line="count")
+    assert len(history) == 20_000
+    assert history.completeness.unreadable_lines == 1

@@ -15,11 +15,13 @@ Validity = Literal[True, False, "unknown"]
 class Budget:
     """How much a check may cost; past either limit its answer is `unknown`, with the reason.
 
-    None means no limit. `memory_limit_bytes` bounds what the check itself adds.
+    None means no limit. `memory_limit_bytes` bounds what the check itself adds. `spent_s` is what had
+    gone of the caller's time before (reading the history, say); it is only told.
     """
 
     time_limit_s: float | None = 60.0
     memory_limit_bytes: int | None = 1_500_000_000
+    spent_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

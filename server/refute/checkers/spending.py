@@ -45,13 +45,16 @@ class Meter:
         """What is left of the time, as a budget."""
         limit = self.budget.time_limit_s
         return Budget(
-            None if limit is None else max(0.0, limit - self.elapsed_s), self.budget.memory_limit_bytes
+            None if limit is None else max(0.0, limit - self.elapsed_s),
+            self.budget.memory_limit_bytes,
+            self.budget.spent_s + self.elapsed_s,
         )
 
     def check(self) -> None:
         """Raises BudgetSpentError where a limit is passed; about 10 µs."""
         time_limit, memory_limit = self.budget.time_limit_s, self.budget.memory_limit_bytes
         if time_limit is not None and self.elapsed_s > time_limit:
-            raise BudgetSpentError(f"the time limit of {time_limit:g} s is used up")
+            whole = time_limit + self.budget.spent_s
+            raise BudgetSpentError(f"the time limit of {round(whole, 3):g} s is used up")
         if memory_limit is not None and resident_bytes() - self._resident > memory_limit:
             raise BudgetSpentError(f"the memory limit of {memory_limit / 1e6:g} MB is used up")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import time
 from pathlib import Path
 from typing import Any
 
@@ -83,9 +84,10 @@ class CheckedHistory(Answer):
 
 def check_history(request: CheckHistoryRequest) -> CheckedHistory:
     """Checks one history. Raises HistoryError for an unreadable one, CheckerError for no such checker."""
+    began = time.monotonic()
     history = load(Path(request.history), request.format, request.on_bad_line)  # type: ignore[arg-type]
     checker, options = chosen_checker(request, history)
-    return _checked(request, history, checker, options)
+    return _checked(request, history, checker, options, began)
 
 
 def check_history_by(request: CheckHistoryRequest, user_model: str) -> CheckedHistory:
@@ -93,19 +95,26 @@ def check_history_by(request: CheckHistoryRequest, user_model: str) -> CheckedHi
 
     That file is run, so this is for a person at a shell; no tool of the server reaches it.
     """
+    began = time.monotonic()
     history = load(Path(request.history), request.format, request.on_bad_line)  # type: ignore[arg-type]
     options = dict(request.options) | {"model": _user_model(user_model)}
-    return _checked(request, history, "linearizable", options)
+    return _checked(request, history, "linearizable", options, began)
 
 
 def _checked(
-    request: CheckHistoryRequest, history: History, checker: str, options: dict[str, Any]
+    request: CheckHistoryRequest, history: History, checker: str, options: dict[str, Any], began: float
 ) -> CheckedHistory:
+    """The time limit counts from `began`: who waits for an answer waits for the reading, too."""
     if request.plot:
         from refute.session.picture.write import refuse_other_files
 
         refuse_other_files(Path(request.plot))  # told before a long check, not after it
-    budget = Budget(request.time_limit_s, request.memory_limit_bytes)
+    limit_s, read_s = request.time_limit_s, time.monotonic() - began
+    if limit_s is None:
+        budget = Budget(None, request.memory_limit_bytes)
+    else:
+        read_s = min(read_s, limit_s)
+        budget = Budget(limit_s - read_s, request.memory_limit_bytes, read_s)
     result = run_check(checker, history, options, budget=budget)
     if request.plot:
         _plot(Path(request.plot), Path(request.history), history, result)

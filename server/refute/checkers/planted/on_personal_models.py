@@ -18,8 +18,8 @@ from refute.checkers.planted.ground import Ground, shuffled
 from refute.checkers.planted.operator import Operator, Options, Planting
 from refute.history import Operation, Outcome, hashable
 
-ATTEMPTS = 60
-CONFIGURATIONS = 500
+ATTEMPTS = 40
+CONFIGURATIONS = 300
 _FOREVER = 2**63 - 1
 
 
@@ -61,8 +61,12 @@ def _follow(model: PersonalModel, calls: list[Operation]) -> Followed:
     first = model.init()
     alive: dict[Any, tuple[Any, frozenset[int]]] = {(hashable(first), frozenset()): (first, frozenset())}
     until_ns = -1
+    coming = sorted(calls, key=lambda o: o.invoked_ns, reverse=True)
+    open_now: list[Operation] = []
     for due in returns:
-        open_now = [o for o in calls if o.invoked_ns <= _end(due) <= _end(o)]
+        open_now = [o for o in open_now if _end(due) <= _end(o)]
+        while coming and coming[-1].invoked_ns <= _end(due):
+            open_now.append(coming.pop())
         todo = list(alive.values())
         reached = dict(alive)
         while todo:

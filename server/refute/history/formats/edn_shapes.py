@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from refute.history.formats import edn
 
@@ -40,6 +40,7 @@ class Shapes:
         self.names = _Names()
         self.shapes: list[tuple[Callable[[bytes], re.Match[bytes] | None], tuple[int, ...]]] = []
         self.misses = 0
+        self._sheet: tuple[re.Pattern[bytes], tuple[int, ...]] | None = None
 
     def learn(self, line: bytes) -> None:
         """Takes the shape of a line that fitted none, where it has one that is simple enough."""
@@ -65,3 +66,24 @@ class Shapes:
         if pattern.fullmatch(line):
             places = tuple(found.get(name, 0) for name in ("type", "f", "process", "value", "time"))
             self.shapes.append((pattern.fullmatch, places))
+            if self._sheet is None and all(places):
+                # A line of another look is one match, too, so that matches and lines stay in step.
+                line_end = rb"[ \t\r]*$"
+                either = rb"^(?:" + pattern.pattern.removesuffix(rb"\s*") + line_end + rb"|.*$)"
+                self._sheet = re.compile(either, re.MULTILINE), places
+
+    def sheet(self, lines: list[bytes]) -> Iterator[tuple[bytes, ...]] | None:
+        """Type, f, process, value and time of each line, empty for a line of another look, all in one go.
+
+        None where most lines have another look, or where records are not a line each.
+        """
+        if self._sheet is None:
+            return None
+        pattern, places = self._sheet
+        found = pattern.findall(b"\n".join(lines))
+        if len(found) != len(lines):
+            return None
+        columns = list(zip(*found, strict=True))
+        if columns[0].count(b"") * 5 > len(lines):
+            return None
+        return zip(*(columns[place - 1] for place in places), strict=True)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
 
 from refute.history.error import HistoryError
+from refute.history.fault import FaultEvent
 from refute.history.formats import edn
 from refute.history.formats.edn_shapes import ENDS, NEMESIS, STARTS, Shapes
+from refute.history.formats.nemesis import Nemesis
 from refute.history.history import History
 from refute.history.pairing import COMPLETIONS, Coded, OnBadLine, Pairing
 from refute.history.text_source import Chunk, chunks
@@ -26,14 +29,14 @@ class Events:
 
     pairing: Pairing
     open: dict[Any, int] = field(default_factory=dict)
-    nemesis: int = 0
+    nemesis: Nemesis = field(default_factory=Nemesis)
     untimed: bool = False
     completed_only: bool = False
 
     def add(self, kind: Any, process: Any, name: Any, value: Any, time: Any, error: Any, line: int) -> None:
         """One event. Raises ValueError for one that makes no sense."""
         if process == NEMESIS:
-            self.nemesis += 1
+            self.nemesis.add(name, value, line if type(time) is not int else time)
             return
         opened, closed = self.pairing.invocations, self.pairing.completions
         if type(time) is not int:
@@ -127,8 +130,8 @@ class Events:
     def history(self) -> History:
         """The history of all that was added."""
         pairing = self.pairing
-        if self.nemesis:
-            pairing.notes.append(f"{self.nemesis} nemesis events are not operations and are left out")
+        if self.nemesis.count:
+            pairing.notes.append(f"{self.nemesis.count} nemesis events are kept as faults, not as operations")
         opened, closed = pairing.invocations, pairing.completions
         if self.untimed:
             pairing.clock = "index"
@@ -139,7 +142,17 @@ class Events:
                 pairing.notes.append("no invocation is recorded, so nothing is known of real time")
         _name_the_nameless(pairing)
         _split_tuples(pairing)
-        return pairing.history()
+        faults = tuple(self.nemesis.events)
+        _number_epochs(pairing, faults)
+        return replace(pairing.history(), faults=faults)
+
+
+def _number_epochs(pairing: Pairing, faults: tuple[FaultEvent, ...]) -> None:
+    """Tells each operation how often the set of faults had changed when it was invoked."""
+    if faults and pairing.clock == "monotonic":
+        changes = [event.time_ns for event in faults]
+        epochs = (bisect_right(changes, time) for time in pairing.invocations.time)
+        pairing.invocations.epoch.update((row, epoch) for row, epoch in enumerate(epochs) if epoch)
 
 
 def _kind(name: Any, value: Any) -> str:
@@ -222,27 +235,22 @@ def read_json(path: str | os.PathLike[str], *, on_bad_line: OnBadLine = "error")
     return events.history()
 
 
-def _add_shaped(chunk: Chunk, start: int, shapes: Shapes, events: Events) -> int:
-    """Adds events from line `start` on; the number of the first line that is not plain, or 0.
+def _add_sheet(rows: Iterator[tuple[int, tuple[bytes, ...]]], shapes: Shapes, events: Events) -> int:
+    """Adds events from what is left of `rows`; the number of the first line that is not plain, or 0.
 
-    This is `Events.add`, unrolled: half of the time of reading a long history is spent here.
+    This is `Events.add`, unrolled: most of the time of reading a long history is spent here.
     """
     values, names = shapes.values, shapes.names
     opened, closed, running = events.pairing.invocations, events.pairing.completions, events.open
-    lines, first = chunk.lines, chunk.first
     process_code, kind_code = opened.process.table, opened.kind.table
-    for number in range(start, first + len(lines)):
-        line = lines[number - first]
-        for fits, order in shapes.shapes:
-            match = fits(line)
-            if match is not None:
-                places = order
-                break
-        else:
+    for number, (kind, name, who, text, when) in rows:
+        if not kind:
             return number
-        kind, name, who, text, time = match.group(*places)
-        process, value = values[who], values[text]
-        if not places[4] or process == NEMESIS or (kind == b"invoke") is (process in running):
+        try:
+            process, value, time = values[who], _value(text, values), int(when)
+        except edn.EdnError:
+            return number
+        if process == NEMESIS or (kind == b"invoke") is (process in running):
             return number
         if kind == b"invoke":
             row = running[process] = len(opened.identity)
@@ -251,13 +259,43 @@ def _add_shaped(chunk: Chunk, start: int, shapes: Shapes, events: Events) -> int
             opened.process.codes.append(process_code[process])
             opened.kind.codes.append(kind_code[names[name]])
             opened.input.append(value)
-            opened.time.append(int(time))
+            opened.time.append(time)
         else:
             closed.identity.append(running.pop(process))
             closed.line.append(number)
             closed.outcome.append(COMPLETIONS[names[kind]])
             closed.output.append(value)
-            closed.time.append(int(time))
+            closed.time.append(time)
+    return 0
+
+
+def _value(text: bytes, values: edn.Values) -> Any:
+    """A value by its text; numbers, and pairs that end with one, without a look into the table."""
+    if text.isdigit():
+        return int(text)
+    if text[:1] == b"[":
+        key, _, rest = text[1:-1].partition(b" ")
+        if rest.isdigit():
+            return [values[key], int(rest)]
+        if rest == b"nil":
+            return [values[key], None]
+    return values[text]
+
+
+def _add_shaped(chunk: Chunk, start: int, shapes: Shapes, events: Events) -> int:
+    """Adds events from line `start` on by their shapes; the number of the first that is not plain, or 0."""
+    lines = chunk.lines
+    for number in range(start, chunk.first + len(lines)):
+        line = lines[number - chunk.first]
+        for fits, places in shapes.shapes:
+            match = fits(line)
+            if match is not None and places[4]:
+                rows = iter([(number, match.group(*places))])
+                if _add_sheet(rows, shapes, events):
+                    return number
+                break
+        else:
+            return number
     return 0
 
 
@@ -266,11 +304,16 @@ def _each_line(
 ) -> None:
     last = chunk.first + len(chunk.lines) - 1
     number = chunk.first
+    sheet = None if shapes is None else shapes.sheet(chunk.lines)
+    rows = None if sheet is None else enumerate(sheet, chunk.first)
     while number <= last:
         line = chunk.lines[number - chunk.first]
         try:
             if shapes is not None:
-                number = _add_shaped(chunk, number, shapes, events)
+                if rows is None:
+                    number = _add_shaped(chunk, number, shapes, events)
+                else:
+                    number = _add_sheet(rows, shapes, events)
                 if not number:
                     return
                 line = chunk.lines[number - chunk.first]
