@@ -74,3 +74,24 @@ func (c *Config) validate() {
     ]
     bounded = code.replace("noLimit", "defaultSize")
     assert kinds(tmp_path / "b", {"README.md": readme, "log.go": bounded}) == []
+
+
+def test_copies_of_a_sentence_that_contradicts_another_are_counted_once(tmp_path: Path) -> None:
+    text = "An acknowledged message is {}replicated to every follower before the leader commits the offset.\n"
+    files = {f"docs/{name}/queue.md": text.format("") for name in ("go", "java", "rust")}
+    folder = commit_files(
+        tmp_path / "a", {**files, "docs/node/queue.md": text.format("not "), "docs/filler.md": FILLER}
+    )
+    with open_repository(folder, cache=tmp_path / "cache") as snapshot:
+        found = extract_claims(snapshot).contradictions
+    assert [row.kind for row in found] == ["polarity differs"]
+    assert "2 copies" in found[0].note
+
+
+def test_names_that_deny_each_other_may_say_the_opposite(tmp_path: Path) -> None:
+    text = "// A handler that fails with this tells the worker that the message should {}be retried after a failure.\n"
+    files = {
+        "store/recoverable.go": f"package store\n\n{text.format('')}type Recoverable struct {{\n}}\n",
+        "store/unrecoverable.go": f"package store\n\n{text.format('not ')}type Unrecoverable struct {{\n}}\n",
+    }
+    assert kinds(tmp_path / "a", files) == []

@@ -66,7 +66,11 @@ def test_a_change_of_product_code_names_symbols_claims_callers_and_tests(folder:
     assert [test.name for test in found.tests] == ["TestAppendSurvivesCrash"]
     assert found.tests[0].strength == "under fault"
     commit_files(folder, {"store/store.go": STORE.replace("never be lost", "not be lost")})
-    assert [claim.symbol for claim in scope_of(folder, "HEAD").claims] == ["Append"]
+    touched = scope_of(folder, "HEAD").claims
+    assert {(claim.symbol, claim.channel) for claim in touched} == {
+        ("Append", "doc-comment"),
+        ("Append", "code"),
+    }
 
 
 @pytest.mark.parametrize(

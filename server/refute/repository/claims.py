@@ -10,9 +10,12 @@ from collections.abc import Sequence
 
 from refute.repository.clusters import near_duplicates
 from refute.repository.contradictions import find_contradictions
+from refute.repository.descriptions import plain
 from refute.repository.facts import LEAST_SCORE
 from refute.repository.falsifiers import falsifier_of
 from refute.repository.fingerprint import room_version
+from refute.repository.learned_category import category_in
+from refute.repository.learned_worth import by_learned_worth
 from refute.repository.lexicon import CATEGORIES
 from refute.repository.mirror import RepositorySnapshot
 from refute.repository.models import Claim, ClaimSet, Place, Threshold
@@ -21,6 +24,7 @@ from refute.repository.related_tests import TestIndex
 from refute.repository.sentences import words_of
 from refute.repository.store import FactStore
 from refute.repository.survey import Survey, survey
+from refute.repository.telling_code import RULES as CODE_RULES
 from refute.repository.weighing import conditions_of, default_of, polarity_of, threshold_of
 
 _MOST_COMPARED = 6000
@@ -33,6 +37,7 @@ _CONFIDENCE = {
     "error": 0.55,
     "test-name": 0.45,
     "log": 0.35,
+    "code": 0.4,
 }
 _RULES = {
     "assertion": "an assertion or panic says what must hold",
@@ -98,7 +103,7 @@ def _notes(snapshot: RepositorySnapshot) -> tuple[str, ...]:
 def claims_of(snapshot: RepositorySnapshot, surveyed: Survey, *, top: int, keep: int) -> ClaimSet:
     """As `extract_claims`, from a survey that is at hand."""
     rows = candidates(surveyed.files)
-    clusters = near_duplicates(rows[:_MOST_COMPARED])
+    clusters = near_duplicates(by_learned_worth(rows[:_MOST_COMPARED]))
     order = ranked(clusters, keep)
     tests = TestIndex(surveyed.files)
     quotes = _Quotes(snapshot, order)
@@ -146,7 +151,7 @@ class _Quotes:
         if not 1 <= line <= end_line <= len(lines):
             return None
         text = "\n".join(lines[line - 1 : end_line])
-        there = iter(words_of(text))
+        there = iter(words_of(plain(text) if path.endswith(".json") else text))
         return text if all(word in there for word in words_of(sentence)) else None
 
 
@@ -163,14 +168,18 @@ def _claim(
     quote = quotes.quote(head.path, row.line, row.end_line, said.removeprefix("assert "))
     if quote is None:
         return None
-    category = CATEGORIES[row.category]
+    top, secondary = (
+        (row.category, row.secondary) if row.channel == "code" else category_in(row.text, row.category)
+    )
+    category = CATEGORIES[top]
     threshold = threshold_of(row.text)
     places = [
         Place(path=other.path, line=other.statement.line, end_line=other.statement.end_line)
         for other in cluster[1:]
     ]
     confidence = min(0.98, _CONFIDENCE.get(row.channel, 0.5) + 0.04 * max(0.0, min(row.score - 5.0, 4.0)))
-    reasons = [f"{row.channel}", *(f"says {name!r}" for name in row.reasons[:4])]
+    verb = "shows" if row.channel == "code" else "says"
+    reasons = [f"{row.channel}", *(f"{verb} {name!r}" for name in row.reasons[:4])]
     if len(places):
         reasons.append(f"said {len(places) + 1} times")
     default = row.default or default_of(row.text)
@@ -191,13 +200,13 @@ def _claim(
         heading=row.heading,
         channel=row.channel,
         category=category,
-        secondary=tuple(CATEGORIES[at] for at in row.secondary),
+        secondary=tuple(CATEGORIES[at] for at in secondary),
         polarity=polarity_of(row.text, row.channel),
         conditions=conditions_of(row.text),
         default=default or None,
         threshold=Threshold(value=threshold[0], unit=threshold[1]) if threshold else None,
-        explicit=row.channel not in _RULES,
-        rule=_RULES.get(row.channel, ""),
+        explicit=row.channel not in _RULES and row.channel != "code",
+        rule=CODE_RULES.get(row.reasons[0], "") if row.channel == "code" else _RULES.get(row.channel, ""),
         confidence=round(confidence if row.score >= LEAST_SCORE else 0.2, 2),
         reasons=tuple(reasons),
         falsified_by=falsifier_of(category, row.text),

@@ -28,6 +28,7 @@ _ORDER = re.compile(r"\b(in (?:this |that |the following )?order|first\b.*\bthen
 _NEGATION = re.compile(
     r"\b(not|never|no|cannot|can't|won't|doesn't|don't|isn't|aren't|without|neither|nor)\b", re.I
 )
+_DENYING_PREFIX = re.compile(r"\b(?:un|non|in|dis|im|de|not|no)[ -]?(?=[a-z]{4})", re.I)
 _QUANTITY = re.compile(
     r"(?<![\w.-])(\d+(?:\.\d+)?)\s?(ms|milliseconds?|s|secs?|seconds?|minutes?|hours?|days?|[kmg]i?b|bytes?|times|retries)\b", re.I)  # fmt: skip
 _ONE = re.compile(r"\bone (?:\w+ )?at a time\b|\bonly one (?:\w+ ){1,3}(?:at (?:a|any) time|may|can)\b", re.I)
@@ -51,7 +52,35 @@ def find_contradictions(
         *_protection_that_is_off(snapshot, surveyed, said, index),
     ]
     found.sort(key=lambda row: (-row.confidence, str(row.a), str(row.b)))
-    yield from found[:_MOST]
+    yield from _once_each(found)[:_MOST]
+
+
+def _once_each(found: Iterable[Contradiction]) -> list[Contradiction]:
+    """Copies of one sentence that differ from the same other place are one contradiction, with a count."""
+    kept: list[list[Contradiction]] = []
+    for row in found:
+        copied = row.kind in ("polarity differs", "number differs")
+        ends = {str(row.a), str(row.b)}
+        same = next(
+            (
+                rows
+                for rows in kept
+                if copied and rows[0].kind == row.kind and ends & {str(rows[0].a), str(rows[0].b)}
+            ),
+            None,
+        )
+        if same is None:
+            kept.append([row])
+        else:
+            same.append(row)
+    return [
+        rows[0].model_copy(
+            update={"note": f"{rows[0].note} The same for {len(rows) - 1} copies, first {rows[1].a}."}
+        )
+        if len(rows) > 1
+        else rows[0]
+        for rows in kept
+    ]
 
 
 def _counts(row: Candidate) -> bool:
@@ -193,7 +222,13 @@ def _duplicates_that_differ(rows: Sequence[Candidate], index: _Index) -> Iterato
             )
             spoken = set(words_of(row.statement.text)) ^ set(words_of(theirs.statement.text))
             only_denial = len(spoken) <= 3 and any(_NEGATION.fullmatch(word) for word in spoken)
-            if abs(denied) == 1 and alike >= 0.88 and len(words) <= 2 and only_denial:
+            if (
+                abs(denied) == 1
+                and alike >= 0.88
+                and len(words) <= 2
+                and only_denial
+                and not _opposites(row, theirs)
+            ):
                 yield _made(
                     "polarity differs",
                     row,
@@ -201,6 +236,15 @@ def _duplicates_that_differ(rows: Sequence[Candidate], index: _Index) -> Iterato
                     "One of two almost equal sentences denies.",
                     0.5 + 0.4 * alike,
                 )
+
+
+def _opposites(a: Candidate, b: Candidate) -> bool:
+    """Whether the names of what they speak about deny each other: `Recoverable` and `Unrecoverable`."""
+    names = [f"{row.statement.symbol} {row.path}" for row in (a, b)]
+    plain = [
+        _DENYING_PREFIX.sub("", re.sub(r"(?<=[a-z])(?=[A-Z])|[_/.-]", " ", name)).lower() for name in names
+    ]
+    return plain[0] == plain[1] and names[0] != names[1]
 
 
 def _quantities(text: str) -> dict[str, frozenset[str]]:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from refute.repository.comments import clean_comment, comment_paragraphs, scan_comments
+from refute.repository.descriptions import descriptions_in, is_interface
 from refute.repository.file_kinds import (
     COMMENTED,
     GRAMMARS,
@@ -21,11 +22,14 @@ from refute.repository.file_kinds import (
     role_of,
 )
 from refute.repository.fingerprint import readers_version
+from refute.repository.html_text import html_paragraphs
+from refute.repository.lexicon import CATEGORIES
 from refute.repository.marks import find_marks
 from refute.repository.messages import Message, messages_in
 from refute.repository.prose import Paragraph, paragraphs
 from refute.repository.sentences import Sentence, split_sentences, words_of
 from refute.repository.syntax import Definition, Syntax, read_syntax
+from refute.repository.telling_code import telling_lines
 from refute.repository.test_cases import TestCase, tests_in
 from refute.repository.weighing import Weighed, category_of, weigh
 
@@ -149,8 +153,13 @@ def read_facts(path: str, data: bytes) -> FileFacts:
         if language in COMMENTED:
             notes.append("no grammar")
         statements += _from_scan(lines, language)
+    if language in ("yaml", "json") and is_interface(text):
+        for described in descriptions_in(lines, language):
+            statements += _from_block(list(described.lines), "doc-comment", described.symbol)
     if not test:
         statements += _from_messages(messages_in(lines, language), syntax)
+        if language in GRAMMARS or language in COMMENTED or language == "sql":
+            statements += _from_code(lines, language, syntax)
     tests = tuple(tests_in(lines, language, syntax.definitions)) if test or language == "rust" else ()
     for case in tests:
         words = " ".join(words_of(case.name))
@@ -169,6 +178,9 @@ def read_facts(path: str, data: bytes) -> FileFacts:
 
 
 def _behind_code(line: str) -> str:
+    attribute = re.match(r"\s*@\w*doc\s+(?:~[sS])?(?:\"\"\"|\")?", line)  # Elixir
+    if attribute:
+        return line[attribute.end() :]
     found = re.search(r"(?://|/\*|#)(?![^\"]*\"[^\"]*$)", line)
     return line[found.start() :] if found else line
 
@@ -210,7 +222,7 @@ def _statement(
 
 def _from_prose(text: str, language: str) -> Iterator[Statement]:
     held: Paragraph | None = None
-    for paragraph in paragraphs(text, language):
+    for paragraph in html_paragraphs(text) if language == "html" else paragraphs(text, language):
         said = " ".join(line for _, line in paragraph.lines)
         if held is not None and held.headings == paragraph.headings and paragraph.kind != "row":
             paragraph = Paragraph(
@@ -356,6 +368,18 @@ def _from_messages(messages: Iterable[Message], syntax: Syntax) -> Iterator[Stat
             symbol=message.symbol or symbol,
             default=message.default,
         )
+
+
+def _from_code(lines: list[str], language: str, syntax: Syntax) -> Iterator[Statement]:
+    """Statements whose text is code: their first reason is the kind, whose rule says what is inferred."""
+    for row in telling_lines(lines, language):
+        yield Statement(
+            row.text, row.line, row.end_line, "code", _CODE_SCORE.get(row.kind, 2.2),
+            CATEGORIES.index(row.category), reasons=(row.kind,), symbol=_enclosing(syntax.definitions, row.line),
+        )  # fmt: skip
+
+
+_CODE_SCORE = {"fail-open": 3.0, "constraint": 2.6, "isolation": 2.6, "sync": 2.5}
 
 
 def _enclosing(definitions: tuple[Definition, ...], line: int) -> str:

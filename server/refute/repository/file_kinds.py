@@ -94,6 +94,7 @@ _DOCUMENT_FOLDER = re.compile(r"(^|/)(docs?|documentation|design|rfcs?|guides?|m
 _TRANSLATION = re.compile(
     r"(^|/)(cn|zh|zh[-_]\w+|ja|jp|ko|fr|de|es|pt|pt[-_]br|ru|it|tr|gitbook/[a-z]{2}-[a-z]{2})/|"
     r"[._-](cn|zh|zh[-_]\w+|ja|ko|fr|es|ru|kr|jp)\.(md|rst)$", re.I)  # fmt: skip
+_DESCRIBED = re.compile(r"(openapi|swagger|asyncapi)[^/]*\.(json|ya?ml)$|[._-]schema\.json$", re.I)
 _BUILD = frozenset({"make", "just", "docker", "cmake", "starlark"})
 
 
@@ -149,7 +150,7 @@ def role_of(path: str) -> Role:
         return "tooling"
     if language in _BUILD:
         return "build"
-    if language in INTERFACES:
+    if language in INTERFACES or (language in ("json", "yaml") and _DESCRIBED.search(path)):
         return "interface"
     if language in SETTINGS:
         return "settings"

@@ -8,8 +8,8 @@ from importlib import metadata
 from pathlib import Path
 
 _READERS = (
-    "comments", "facts", "file_kinds", "lexicon", "marks", "messages", "prose", "sentences", "syntax",
-    "test_cases", "weighing",
+    "comments", "descriptions", "facts", "file_kinds", "html_text", "lexicon", "marks", "messages", "prose",
+    "sentences", "syntax", "telling_code", "test_cases", "weighing",
 )  # fmt: skip
 
 
@@ -22,7 +22,8 @@ def readers_version() -> str:
 @lru_cache(maxsize=1)
 def room_version() -> str:
     """What a whole answer depends on besides the snapshot: everything in this room."""
-    return _digest(sorted(Path(__file__).parent.glob("*.py")))
+    folder = Path(__file__).parent
+    return _digest(sorted([*folder.glob("*.py"), *folder.glob("*.json")]))
 
 
 def _digest(files: list[Path]) -> str:

@@ -24,7 +24,7 @@ CATEGORIES: tuple[Category, ...] = (
 # category -> {weight: words}
 _WORDS: dict[str, dict[float, str]] = {
     "safety": {
-        3: "linearizab* linearisab* consisten* inconsisten* split-brain splitbrain invariant* fencing fenced diverge* "
+        3: "linearizab* linearisab* mutual-exclusion consisten* inconsisten* split-brain splitbrain invariant* fencing fenced diverge* "
            "corrupt* conflict* byzantine equivocat* finaliz* finality unsafe agreement consensus",
         2: "drift deterministic quorum* majority stale* staleness term terms epoch epochs leader leaders leadership commit commits committed committing "
            "uncommitted overwrit* checksum* checksums crc integrity safe safety safely tamper* "
@@ -36,18 +36,18 @@ _WORDS: dict[str, dict[float, str]] = {
            "progress election elections elect elected re-election availability reconnect* step-down",
         2: "resync* readonly read-only timeout timeouts heartbeat* retry retries retried retrying recover recovers recovered recovery block blocks blocked "
            "blocking eventually partition partitions partitioned unreachable disconnect* keepalive backoff "
-           " alive available dead wait waits waiting forever indefinitely candidate  campaign* expire expires expired "
+           " alive available dead killed kill kills terminat* wait waits waiting forever indefinitely candidate  campaign* expire expires expired "
            "expiration ttl reap* orphan* stalled prevote unresponsive rejoin* disrupt* promot*",
         1: "follower followers down fail fails failed failure failures crash crashed detect* interval periodic* poll",
     },
     "durability": {
         3: "durab* fsync* fdatasync persist* wal aof rdb journal* write-ahead crash-safe stable-storage nondurable",
-        2: "orphan orphans orphaned evict evicted eviction pruned prune retain retained retention disk disks flush* sync synced snapshot snapshots snapshotted storage crash crashes crashed power reboot* lost lose loses losing loss "
+        2: "saved save saves stored deleted deletes deletion removed dead-letter dead-lettered deadletter* kept keep discard* orphan orphans orphaned evict evicted eviction pruned prune retain retained retention disk disks flush* sync synced snapshot snapshots snapshotted storage crash crashes crashed power reboot* lost lose loses losing loss "
            "survive survives surviv* restor* recover* backup* written unsynced compact* truncat* on-disk",
-        1: "write writes restart restarts restarted saved save saves file files store stored stores page restarts replay*",
+        1: "write writes restart restarts restarted file files store stores page restarts replay*",
     },
     "performance": {
-        3: "latency throughput backpressure back-pressure overload* bandwidth slow slower congest* pipelin* bounded unbounded",
+        3: "latency throughput backpressure back-pressure overload* bandwidth slow slower congest* pipelining pipelined bounded unbounded",
         2: "limit limits limited buffer buffers buffered memory inflight in-flight batch batches batching maximum max "
            "size sizes cpu rate quota performance fast faster overhead capacity bytes prefetch* flow throttl* cost costs "
            "evict* maxmemory efficient* scal*",
@@ -55,40 +55,40 @@ _WORDS: dict[str, dict[float, str]] = {
     },
     "operational": {
         3: "upgrade* downgrade* rollback rolling   compatib* incompatib* deprecat* migrat* version versions "
-           "graceful* shutdown alert* monitor*",
+           "graceful* shutdown shutting sigterm sigint sighup alert* monitor*",
         2: "restart restarts configur* config   setting settings flag flags operator operators  "
            " disabled   disable metric metrics log logged warn* deploy* backup backups maintenance health "
-           "administrator* admin  environment startup   supported support drain* reload*  sigterm cron*",
-        1: "default defaults enabled enable option options start boot signal manual manually parameter parameters run running production require requires required recommended file process port clock clocks",
+           "administrator* admin  environment startup   supported support drain* reload* signal signals cron* hook hooks",
+        1: "default defaults enabled enable option options start boot manual manually parameter parameters run running production require requires required recommended file process port clock clocks",
     },
     "idempotency": {
         3: "re-issue* reissue* twice idempoten* exactly-once at-least-once at-most-once dedup* de-dup* deduplicat* redeliver* redelivery "
            "duplicate duplicates duplicated duplication unique uniqueness uniquely",
         2: "conflict conflicts retry retries retried ack acks acked acknowledge* acknowledgement* acknowledgment* nack requeue* re-queue* "
-           "once twice again redundant deliver* delivery delivered re-execute* reexecut* visibility "
+           "once twice again redundant dead-letter dead-lettered deadletter* idempotently deliver* delivery delivered re-execute* reexecut* visibility "
            "replayed resend* resent re-propose* ",
         1: "job jobs task tasks message messages nonce attempt attempts",
     },
     "isolation": {
         3: "transactionality all-or-none isolation serializab* transaction transactions transactional atomic atomically atomicity read-committed "
-           "mvcc non-repeatable phantom dirty all-or-nothing rollback multi serialized interleav*",
+           "mvcc non-repeatable phantom dirty-read all-or-nothing serial serially rollback multi serialized interleav*",
         2: "concurrent concurrently visible visibility abort aborts aborted snapshot-isolation commit commits rolled "
            "committed uncommitted lock locks watch exec cas compare-and-swap race races",
         1: "read reads write writes client clients between",
     },
     "ordering": {
         3: "order ordered ordering orders reorder* re-order* out-of-order fifo lifo monoton* causal* happens-before sequence sequential* sequenced",
-        2: "before after precede* earlier later previous timestamp timestamps increasing decreas* consecutive contiguous gap gaps "
-           "older newer first last revision revisions in-order offset offsets lamport",
-        1: "next then subsequent",
+        2: "precede* earlier previous timestamp timestamps increasing decreas* consecutive contiguous gap gaps "
+           "older newer revision revisions in-order offset offsets lamport",
+        1: "next then subsequent before after later first last alphabetical",
     },
     "membership": {
         3: "member members membership learner learners joint voter voters non-voter nonvoter reconfigur* joining bootstrap* "
            "non-voting nonvoting witness confchange conf-change",
-        2: "join joins   leaving peer peers        node nodes cluster clusters   "
+        2: "join joins   leaving peer peers        node nodes cluster clusters downed unreachable joiner joined   "
            "observer observers replacement demot* promote promotes promoted gossip discovery seed rebalanc* reassign* "
            "configuration configurations   slot slots shard shards topology",
-        1: "remove removed removing removal server servers leave leaves ids new change changes replica replicas broker brokers",
+        1: "remove removing removal server servers leave leaves ids new change changes replica replicas broker brokers",
     },
     "boundary": {
         3: "tenant tenants multi-tenan* tls authenticat* authoriz* unauthoriz* unauthenticat* permission* acl acls "
@@ -101,7 +101,7 @@ _WORDS: dict[str, dict[float, str]] = {
         3: "fair fairly fairness starve starved starves starvation noisy neighbor round-robin weighted weight weights unfair",
         2: "priority priorities evenly balance* balanced share shares sharing share proportion* rate-limit* "
            "throttl* strict per-user group groups distribute* spread",
-        1: "queue queues worker workers order consumers",
+        1: "queue queues consumers",
     },
 }  # fmt: skip
 

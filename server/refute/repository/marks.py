@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from refute.repository.telling_code import fail_open_lines
+
 _MOST_OF_A_KIND = 4
 _KINDS: tuple[tuple[str, str], ...] = (
     ("persistence", r"\b(?:fsync|fdatasync|F_FULLFSYNC|FlushFileBuffers|rocksdb|leveldb|bbolt|bolt\.Open|sqlite3?|lmdb|badger|"
@@ -43,10 +45,6 @@ _KINDS: tuple[tuple[str, str], ...] = (
                         r"dedup\w*|idempot\w+|exactly_?once)"),
 )  # fmt: skip
 _COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _KINDS)
-_EMPTY_CATCH = re.compile(
-    r"catch\s*(?:\([^)]*\))?\s*\{\s*\}|except[^:\n]*:\s*(?:#[^\n]*)?\s*pass\b|rescue[^\n]*\n\s*(?:nil|end)\b|if err != nil \{\s*\}|let _ = "
-)
-_DELICATE = re.compile(r"dedup|ack|fsync|sync|lease|lock|commit|persist|flush|fenc", re.I)
 
 
 def find_marks(lines: Sequence[str]) -> Iterator[tuple[str, int, str]]:
@@ -60,9 +58,5 @@ def find_marks(lines: Sequence[str]) -> Iterator[tuple[str, int, str]]:
             line += text.count("\n", position, found.start())
             position = found.start()
             yield kind, line + 1, lines[line].strip()[:160]
-    for found in _EMPTY_CATCH.finditer(text):
-        line = text.count("\n", 0, found.start())
-        around = " ".join(lines[max(0, line - 4) : line + 1])
-        delicate = _DELICATE.search(around)
-        if delicate:
-            yield "fail-open", line + 1, lines[line].strip()[:160]
+    for row in islice(fail_open_lines(lines), _MOST_OF_A_KIND):
+        yield "fail-open", row.line, row.text[:160]

@@ -38,11 +38,12 @@ CHANNEL_WORTH = {
     "assertion": -0.1,
     "test-name": 0.2,
     "log": -1.4,
+    "code": -0.3,
 }
 # The most of any prefix that one channel may fill, so that test names do not drown documents.
 CHANNEL_SHARE = {
     "document": 0.9, "doc-comment": 0.75, "code-comment": 0.6, "setting": 0.8, "error": 0.1,
-    "assertion": 0.08, "test-name": 0.06, "log": 0.03,
+    "assertion": 0.08, "test-name": 0.06, "log": 0.03, "code": 0.05,
 }  # fmt: skip
 _ASIDE = re.compile(
     r"(^|/)(cli|cmd|ctl|client|clients|ui|console|web|metrics?|logging|stats|compat|legacy|internal/testutil|mocks?|contributor[-_]?guide|contributing|triage|grammar|parser|admin-ui|reports?|proposals?|kips?|adr|faq)(/|$|\.)",

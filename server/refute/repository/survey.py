@@ -16,7 +16,7 @@ from refute.repository.worker import WorkerDiedError, facts_in_parallel
 _WORTH_A_POOL_BYTES = 1_500_000
 _BATCH_BYTES = 250_000
 _UNREAD_ROLES = frozenset({"vendored", "generated", "licence", "data", "translation"})
-_UNREAD_LANGUAGES = frozenset({"json", "xml", "other", "html"})
+_UNREAD_LANGUAGES = frozenset({"xml", "other"})
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ _COMPOUNDS = re.compile(
     r"\b(re)[ -]?(?:run|processed|executed|issued|sent)\b|\b(time)[ -](?:limit|out)s?\b|\b(multiple) times\b|"
     r"\b(?:run|executed|processed|delivered|issued) (again)\b|\b(?:node|server|peer|cluster|group)\b.*\b(unique)\b|"
     r"\b(unique)\b.*\b(?:node|server|peer|cluster|group)\b|\b(read)[ -]?only mode|"
+    r"\b(dead)[ -](letter)\w*|\b(dirty)[ -](read|write)s?|\b(at most one|only one|exactly one|one and only one|single (?:unique )?instance|at-most-one)\b|"
     r"\b(conf)(?:ig|iguration)?[ -]?(change)|\b(acknowledged)[ -](writes?)|\b(compare)[ -]and[ -](swap|set)", re.I)  # fmt: skip
 _MEANT = {
     "re": "redelivered",
@@ -31,6 +32,14 @@ _MEANT = {
     "time": "timeout",
     "unique": "member",
     "read": "readonly",
+    "dirty-write": "dirty-read",
+    "at most one": "mutual-exclusion",
+    "at-most-one": "mutual-exclusion",
+    "only one": "mutual-exclusion",
+    "exactly one": "mutual-exclusion",
+    "one and only one": "mutual-exclusion",
+    "single instance": "mutual-exclusion",
+    "single unique instance": "mutual-exclusion",
 }
 _NUMBER = re.compile(
     r"(?<![\w.])(\d+(?:[._,]\d+)*)\s*(ms|milliseconds?|µs|us|microseconds?|ns|s|secs?|seconds?|m|min|minutes?|h|hours?|days?|"
