@@ -1,6 +1,6 @@
 """A node that keeps a diary on disk: a line a request, acknowledged once it is written, and read at its start.
 
-Run as a program: `diary.py --port 20001 --data DIR [--sync] [--say]`. Each line carries a digest. With `--sync`
+Run as a program: `diary.py --port 20001 --data DIR [--sync] [--die]`. Each line carries a digest. With `--sync`
 it is synced before it is acknowledged. At its start, a torn last line is cut off, and a line in the middle
 whose digest is wrong ends it.
 """
@@ -57,6 +57,7 @@ def digest_of(text: str) -> str:
 
 class Handler(BaseHTTPRequestHandler):
     diary: Diary
+    dies = False
 
     def do_GET(self) -> None:
         self.answer(200, {"lines": self.diary.lines, "count": len(self.diary.lines)})
@@ -67,6 +68,8 @@ class Handler(BaseHTTPRequestHandler):
             self.diary.write(text)
         except OSError as error:
             print(f"cannot write: {error.strerror}", flush=True)
+            if self.dies:
+                os._exit(4)
             self.answer(500, {"error": error.strerror})
         else:
             self.answer(200, {"written": text})
@@ -87,7 +90,9 @@ def main() -> None:
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sync", action="store_true")
+    parser.add_argument("--die", action="store_true", help="end where a line cannot be written")
     options = parser.parse_args()
+    Handler.dies = options.die
     Handler.diary = Diary(options.data, options.sync)
     print("ready", flush=True)
     ThreadingHTTPServer(("127.0.0.1", options.port), Handler).serve_forever()

@@ -40,6 +40,7 @@ _MODULES = {
     "lift": "refute.nemesis.proxy.undo",
     "remove-socket": "refute.nemesis.proxy.undo",
     "true-time": "refute.nemesis.clock.undo",
+    "detach": "refute.nemesis.storage.undo",
     "empty": "refute.nemesis.storage.undo",
     "remount": "refute.nemesis.storage.undo",
     "remove-image": "refute.nemesis.storage.undo",

@@ -122,7 +122,7 @@ class Cluster:
         for name, port in self.allocate()[node].items():
             self._lease.release(port)
             self._require_free(port, node=node, name=name)
-        data = self._data(node)
+        data = self.data_directory(node)
         try:
             data.mkdir(parents=True, exist_ok=True)
             self.log_path(node).parent.mkdir(parents=True, exist_ok=True)
@@ -281,10 +281,14 @@ class Cluster:
         """The log of a node, of all its runs."""
         return self.root / "logs" / f"{node}.log"
 
+    def data_directory(self, node: str) -> Path:
+        """What `{data}` stands for: as the node sees it, which may be in a namespace of its own."""
+        return self._placed(node).data or self.root / "data" / node
+
     def working_directory(self, node: str) -> Path:
         """Where a node's commands run: `cwd` of the description, from the plan's folder; else its data."""
         if self.spec.cwd is None:
-            return self._data(node)
+            return self.data_directory(node)
         return self.plan_dir / render(self.spec.cwd, self._own_variables(node), where="cwd")
 
     def environment(self, node: str, version: str | None = None) -> dict[str, str]:
@@ -309,7 +313,7 @@ class Cluster:
             "node": node,
             "index": str(self.spec.nodes.index(node) + 1),
             "host": host,
-            "data": str(self._data(node)),
+            "data": str(self.data_directory(node)),
             "python": sys.executable,
             "plan_dir": str(self.plan_dir),
         }
@@ -352,9 +356,6 @@ class Cluster:
                 raise ClusterInputError(f"there is no version {version!r}; there are: {known}", where=node)
             words = self.spec.versions[version].command or words
         return render_words(words, self.variables(node), where=f"command of {node}")
-
-    def _data(self, node: str) -> Path:
-        return self._placed(node).data or self.root / "data" / node
 
     def _placed(self, node: str) -> NodePlacement:
         return self.placement.nodes.get(node, _NOWHERE_ELSE)

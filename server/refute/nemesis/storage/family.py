@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, Protocol
 
 from refute.history.fault import Reading, Signal
-from refute.nemesis.plane import Fault, Probe, Readings, Snapshot, Timed
+from refute.nemesis.plane import Fault, Probe, Readings, Snapshot, Timed, counter
 from refute.nemesis.undo import Undo
 from refute.system.cluster import Cluster
 
@@ -73,9 +73,24 @@ def listed(nodes: Sequence[str]) -> str:
     return ", ".join(nodes)
 
 
+def moments(readings: Readings) -> tuple[Timed | None, Timed | None, Timed | None]:
+    """Before, during and after the fault."""
+    return readings.before, readings.during, readings.after
+
+
 def three(readings: Readings, name: str) -> tuple[Reading, Reading, Reading]:
     """A reading before, during and after the fault."""
-    before, during, after = (
-        at.values.get(name) if at else None for at in (readings.before, readings.during, readings.after)
-    )
+    before, during, after = (at.values.get(name) if at else None for at in moments(readings))
     return before, during, after
+
+
+def fewest(at: Timed | None, nodes: Sequence[str], name: str) -> float | None:
+    """The smallest of a counter's readings at several nodes; None where one was not read."""
+    values = [counter(at, f"{node}.{name}") for node in nodes]
+    return None if None in values else min(value for value in values if value is not None)
+
+
+def most(at: Timed | None, nodes: Sequence[str], name: str) -> float | None:
+    """The largest of a counter's readings at several nodes; None where one was not read."""
+    values = [counter(at, f"{node}.{name}") for node in nodes]
+    return None if None in values else max(value for value in values if value is not None)

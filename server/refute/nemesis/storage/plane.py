@@ -10,14 +10,16 @@ from refute.errors import RefuteError
 from refute.history.fault import Reading, Signal
 from refute.nemesis.errors import NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
+from refute.nemesis.storage.data_files import DataFiles
 from refute.nemesis.storage.family import Family
 from refute.nemesis.storage.power_loss import PowerLoss
 from refute.nemesis.storage.refused_writes import RefusedWrites
+from refute.nemesis.storage.system_calls import SystemCalls
 from refute.nemesis.storage.volumes import Volumes
 from refute.nemesis.undo import Undo
 from refute.system.placement import Placement
 
-_FAMILIES: tuple[type[Family], ...] = (PowerLoss, RefusedWrites)
+_FAMILIES: tuple[type[Family], ...] = (PowerLoss, RefusedWrites, SystemCalls)
 _ON_VOLUMES = PowerLoss.kinds | RefusedWrites.kinds
 _FAMILY_OF = {kind: family for family in _FAMILIES for kind in family.kinds}
 
@@ -49,6 +51,8 @@ class StoragePlane:
             placement = Placement(nodes=nodes)
             self._add(PowerLoss(self._cluster, self._volumes))
             self._add(RefusedWrites(self._cluster, self._volumes))
+        files = DataFiles(self._cluster, self._volumes)
+        self._add(SystemCalls(self._site, files))
         return placement
 
     def targets(self, fault: Fault) -> tuple[str, ...]:

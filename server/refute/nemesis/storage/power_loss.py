@@ -10,8 +10,17 @@ from typing import Any, ClassVar
 
 from refute.history.fault import Reading, Signal
 from refute.nemesis.errors import FaultInputError
-from refute.nemesis.plane import Fault, Probe, Readings, Snapshot, counter
-from refute.nemesis.storage.family import kill_all, listed, not_running, start_those_that_ended, worst
+from refute.nemesis.plane import Fault, Probe, Readings, Snapshot
+from refute.nemesis.storage.family import (
+    fewest,
+    kill_all,
+    listed,
+    moments,
+    most,
+    not_running,
+    start_those_that_ended,
+    worst,
+)
 from refute.nemesis.storage.volume import Volume
 from refute.nemesis.storage.volumes import Volumes, volume_for_probing
 from refute.nemesis.undo import Undo
@@ -94,9 +103,8 @@ class PowerLoss:
 
     def signals(self, fault: Fault, readings: Readings) -> tuple[Signal, ...]:
         """The probes of all nodes over the cut, and that there was something of each node to lose."""
-        before, during, after = readings.before, readings.during, readings.after
+        before, during, after = moments(readings)
         nodes = fault.nodes
-        in_use = [[counter(at, f"{node}.storage.in_use") for node in nodes] for at in (before, during, after)]
         return (
             Signal(
                 "injector",
@@ -113,9 +121,9 @@ class PowerLoss:
                 f"{listed(nodes)}: files of the node on the file system that was cut",
                 "its open files, and those in its data directory",
                 "stops",
-                _least(in_use[0]),
-                _most(in_use[1]),
-                _least(in_use[2]),
+                fewest(before, nodes, "storage.in_use"),
+                most(during, nodes, "storage.in_use"),
+                fewest(after, nodes, "storage.in_use"),
             ),
         )
 
@@ -176,11 +184,3 @@ def _read_back(volume: Volume, token: bytes, write: str) -> str:
 
 def _token() -> bytes:
     return uuid.uuid4().hex.encode()
-
-
-def _least(values: list[float | None]) -> float | None:
-    return None if None in values else min(value for value in values if value is not None)
-
-
-def _most(values: list[float | None]) -> float | None:
-    return None if None in values else max(value for value in values if value is not None)

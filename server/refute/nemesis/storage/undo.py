@@ -6,6 +6,7 @@ from pathlib import Path
 
 from refute.nemesis.process.undo import VERBS as PROCESS_VERBS
 from refute.nemesis.storage.refused_writes import empty, filler_of
+from refute.nemesis.storage.tracer import detach, still_attached
 from refute.nemesis.storage.volume import Volume, loops_of, within
 from refute.nemesis.storage.volumes import remove_image
 from refute.nemesis.undo import Handle, UndoVerb
@@ -57,6 +58,10 @@ def _still_full(handle: Handle) -> str | None:
 
 
 VERBS = {
+    "detach": UndoVerb(
+        lambda handle: detach(handle["mark"]),
+        lambda handle: still_attached(handle["mark"]),
+    ),
     "empty": UndoVerb(_empty, _still_full),
     "remount": UndoVerb(_remount, _takes_no_writes),
     "remove-image": UndoVerb(_remove_image, _image_left),

@@ -101,37 +101,49 @@ ENTRIES = (
     ),
     _storage(
         kind="io-error",
-        does="fsync, fdatasync, write or read return EIO now and then",
-        is_not="corruption: nothing wrong is returned",
+        does="fsync and fdatasync, or writes into or reads of the files in the data directory, return EIO",
+        is_not="corruption: nothing wrong is returned; nor a loss: what was written is still there",
         tests=_DURABLE,
         cannot_test=("performance", "fairness"),
         parameters=(
             Parameter("call", "choice", "which", "fsync", ("fsync", "write", "read")),
-            Parameter("share", "share", "of the calls", 1.0),
+            Parameter(
+                "share", "share", "of the calls of each thread: 0.5 is every second, from the first", 1.0
+            ),
         ),
-        needs="strace, or the preload shim",
-        probe="a program of our own sees the error",
-        injector="injections counted by the tracer or shim",
-        victim="errors in the node's log, or its exit",
-        cleanup="the tracer leaves; the shim is switched off",
-        infidelities=("a traced process is slower",),
+        needs="strace, and that it may attach to processes of the same user that it did not start (with "
+        "kernel.yama.ptrace_scope 1 only root may)",
+        probe="a program of our own that syncs a file is traced",
+        injector="calls that strace reports as INJECTED",
+        victim="lines of the node's log that name the error, or its end; a node that says nothing needs a signal "
+        "that the plan declares",
+        cleanup="strace detaches, and the node goes on; one that has ended is started",
+        infidelities=(
+            "a traced process is slower in every call",
+            "files that are made after the fault began are not hit by failing writes and reads",
+            "a node that is started again while it is on is not traced; io_uring and mapped memory are not hit",
+        ),
     ),
     _storage(
         kind="slow-io",
-        does="fsync or write takes longer",
+        does="fsync and fdatasync, or writes into files in the data directory, take longer: a slow disk",
         is_not="an overloaded machine",
         tests=("liveness", "performance", "fairness", "safety"),
         cannot_test=("durability",),
         parameters=(
             Parameter("call", "choice", "which", "fsync", ("fsync", "write")),
-            Parameter("by", "duration", "how much longer", "100ms"),
+            Parameter("by", "duration", "how much longer, at least 1ms", "100ms"),
         ),
-        needs="strace, or the preload shim",
-        probe="a program of our own takes longer",
-        injector="delays counted by the tracer or shim",
-        victim="time of the node's acknowledged writes",
-        cleanup="the tracer leaves; the shim is switched off",
-        infidelities=("a traced process is slower in everything",),
+        needs="as for io-error",
+        probe="a program of our own that syncs a file is traced",
+        injector="calls that strace reports as DELAYED",
+        victim="times that a thread of the node was seen held, without running in between, for half of the delay",
+        cleanup="strace detaches, and the node goes on; one that has ended is started",
+        infidelities=(
+            "a traced process is slower in every call",
+            "files that are made after the fault began are not hit by slow writes",
+            "a node that is started again while it is on is not traced; io_uring and mapped memory are not hit",
+        ),
     ),
     *(
         _storage(

@@ -1,0 +1,218 @@
+"""Failing and slow system calls: a node's syncs, writes or reads, by a tracer that is attached to it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from refute.history.fault import Reading, Signal
+from refute.nemesis.errors import FaultInputError, NemesisError
+from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
+from refute.nemesis.storage.data_files import DataFiles
+from refute.nemesis.storage.family import fewest, listed, moments, not_running, start_those_that_ended, three
+from refute.nemesis.storage.node_log import NodeLogs
+from refute.nemesis.storage.tracer import CALLS, MARK, Holds, Tracer, still_attached
+from refute.nemesis.undo import Undo
+from refute.plan.units import seconds
+
+_MOST_PATHS = 200
+_SHARE_OF_A_HOLD = 0.5
+_SHORTEST_DELAY_S = 0.001
+
+
+@dataclass(slots=True)
+class _Attached:
+    tracer: Tracer
+    holds: Holds | None
+    injected: int = 0
+
+    def close(self) -> None:
+        if self.holds is not None:
+            self.holds.end()
+        self.tracer.close()
+        self.injected = self.tracer.injected()
+
+
+class SystemCalls:
+    """Tracers at nodes. A node that has ended because of one is started by the heal, without a tracer."""
+
+    kinds: ClassVar[frozenset[str]] = frozenset({"io-error", "slow-io"})
+
+    def __init__(self, site: Site, files: DataFiles) -> None:
+        self._site = site
+        self._cluster = site.cluster
+        self._files = files
+        self._logs = NodeLogs(site.cluster, "io-error")
+        self._attached: dict[str, dict[str, _Attached]] = {}
+        self._at: dict[str, _Attached] = {}
+
+    @staticmethod
+    def probe(kind: str) -> Probe:
+        """A program of our own that syncs a file all the time is traced, beside it, as a node would be."""
+        with tempfile.TemporaryDirectory(prefix="refute-probe-") as place, ExitStack() as held:
+            program = subprocess.Popen(
+                [sys.executable, "-c", _SYNCING, f"{place}/file"], stdout=subprocess.PIPE
+            )
+            held.callback(_end, program)
+            assert program.stdout is not None
+            program.stdout.readline()  # the first sync is done
+            inject = _injection(kind, {})
+            tracer = Tracer(
+                [program.pid], CALLS["fsync"], inject, report=Path(place, "report"), environment={}
+            )
+            held.callback(tracer.close)
+            deadline = time.monotonic() + 5.0
+            while not tracer.injected() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            return Probe(bool(tracer.injected()), "" if tracer.injected() else "strace changed no call")
+
+    def targets(self, fault: Fault) -> tuple[str, ...]:
+        """The nodes; each running, and under no other tracer of ours."""
+        if not fault.nodes:
+            raise FaultInputError(f"{fault.kind}: name a node")
+        if fault.kind == "slow-io" and _delay_s(fault.parameters) < _SHORTEST_DELAY_S:
+            raise FaultInputError("slow-io: by: at least 1ms")
+        for node in fault.nodes:
+            if not self._cluster.node(node).running:
+                raise NemesisError(f"it has ended ({self._cluster.node(node).exit})", where=node)
+            if node in self._at:
+                raise NemesisError("a fault of its system calls is on there already", where=node)
+            self._paths(fault, node)
+        return fault.nodes
+
+    def undos(self, fault: Fault) -> tuple[Undo, ...]:
+        """The tracers of this fault are told to detach."""
+        return (Undo("detach", {"mark": self._mark(fault)}),)
+
+    def apply(self, fault: Fault, take: Callable[[str], None]) -> Mapping[str, Any]:  # noqa: ARG002 (a verb)
+        """Attach a tracer to each node."""
+        attached = self._attached[fault.id] = {}
+        folder = self._site.run_dir / "storage"
+        folder.mkdir(parents=True, exist_ok=True)
+        hold_s = _SHARE_OF_A_HOLD * _delay_s(fault.parameters) if fault.kind == "slow-io" else None
+        for node in fault.nodes:
+            pids = [member.pid for member in self._cluster.node(node).members()]
+            tracer = Tracer(
+                pids,
+                CALLS[_call(fault.parameters)],
+                _injection(fault.kind, fault.parameters),
+                paths=self._paths(fault, node),
+                report=folder / f"{fault.id}-{node}.strace",
+                environment={**self._site.environment, MARK: self._mark(fault)},
+            )
+            holds = Holds(pids, hold_s) if hold_s is not None else None
+            attached[node] = self._at[node] = _Attached(tracer, holds)
+            if holds is not None:
+                holds.start()
+        return {"on_ns": time.monotonic_ns()}
+
+    def measure(self) -> Snapshot:
+        """Calls that were changed, threads that were held, lines that name an error, and how nodes ended."""
+        values: dict[str, Reading] = {}
+        for node in self._cluster.spec.nodes:
+            at = self._at.get(node)
+            values[f"{node}.storage.injected"] = at.tracer.injected() if at else 0
+            values[f"{node}.storage.held"] = at.holds.count if at and at.holds else 0
+            process = self._cluster.nodes.get(node)
+            values[f"{node}.storage.traced_exit"] = (
+                str(process.exit) if process and process.exit else "running"
+            )
+        return values | dict(self._logs.measure())
+
+    def signals(self, fault: Fault, readings: Readings) -> tuple[Signal, ...]:
+        """The tracer's own count; at each victim what it says, how it ends, what it waits for."""
+        before, during, after = (fewest(at, fault.nodes, "storage.injected") for at in moments(readings))
+        what = "failed" if fault.kind == "io-error" else "delayed"
+        injector = Signal(
+            "injector",
+            f"{listed(fault.nodes)}: calls that were {what}",
+            "report of strace",
+            "increases",
+            before,
+            during,
+            after,
+        )
+        victims: list[Signal] = []
+        for node in fault.nodes:
+            if fault.kind == "slow-io":
+                held = three(readings, f"{node}.storage.held")
+                name = f"{node}: times that a thread was held for half of the delay or longer"
+                victims.append(Signal("victim", name, "state of its threads", "increases", *held))
+                continue
+            victims.append(self._logs.signal(node, readings))
+            how = three(readings, f"{node}.storage.traced_exit")
+            victims.append(Signal("victim", f"{node}: how it ended", "exit status", "changes", *how))
+        return (injector, *victims)
+
+    def heal(self, fault: Fault, version: str | None) -> None:
+        """Detach; a node that has ended is started."""
+        for node, attached in self._attached.pop(fault.id, {}).items():
+            attached.close()
+            self._at.pop(node, None)
+        start_those_that_ended(self._cluster, fault.nodes, version)
+
+    def verify_healed(self, fault: Fault) -> str | None:
+        """No tracer of the fault runs; every node does."""
+        return still_attached(self._mark(fault)) or not_running(self._cluster, fault.nodes)
+
+    def close(self) -> None:
+        """Tracers end."""
+        for attached in [each for those in self._attached.values() for each in those.values()]:
+            attached.close()
+
+    def _mark(self, fault: Fault) -> str:
+        return f"{self._site.ledger.run}:{fault.id}"
+
+    def _paths(self, fault: Fault, node: str) -> list[str]:
+        # Syncs are of files alone; writes and reads are of sockets and logs as well, which are left alone.
+        if _call(fault.parameters) == "fsync":
+            return []
+        paths = [str(self._files.as_seen(node) / name) for name in self._files.names(node)]
+        if not paths:
+            raise NemesisError("there is no file in its data directory", where=node)
+        if len(paths) > _MOST_PATHS:
+            raise NemesisError(
+                f"there are {len(paths)} files; at most {_MOST_PATHS} can be traced", where=node
+            )
+        return paths
+
+
+_SYNCING = """
+import os, sys, time
+with open(sys.argv[1], "wb", buffering=0) as file:
+    while True:
+        try:
+            file.write(b".")
+            os.fsync(file.fileno())
+        except OSError:
+            pass
+        print("", flush=True)
+        time.sleep(0.01)
+"""
+
+
+def _end(program: subprocess.Popen[bytes]) -> None:
+    program.kill()
+    program.communicate()
+
+
+def _call(parameters: Mapping[str, Any]) -> str:
+    return str(parameters.get("call", "fsync"))
+
+
+def _delay_s(parameters: Mapping[str, Any]) -> float:
+    return seconds(parameters.get("by", "100ms"))
+
+
+def _injection(kind: str, parameters: Mapping[str, Any]) -> str:
+    if kind == "slow-io":
+        return f"delay_enter={int(_delay_s(parameters) * 1e6)}us"
+    every = round(1 / float(parameters.get("share", 1.0)))
+    return "error=EIO" if every == 1 else f"error=EIO:when=1+{every}"
