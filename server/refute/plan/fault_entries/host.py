@@ -115,13 +115,14 @@ ENTRIES = (
         "kernel.yama.ptrace_scope 1 only root may)",
         probe="a program of our own that syncs a file is traced",
         injector="calls that strace reports as INJECTED",
-        victim="lines of the node's log that name the error, or its end; a node that says nothing needs a signal "
-        "that the plan declares",
+        victim="lines of the node's log that name the error, or its end; a node that says nothing needs a "
+        "signal that the plan declares",
         cleanup="strace detaches, and the node goes on; one that has ended is started",
         infidelities=(
             "a traced process is slower in every call",
             "files that are made after the fault began are not hit by failing writes and reads",
-            "a node that is started again while it is on is not traced; io_uring and mapped memory are not hit",
+            "a node that is started again while it is on is not traced",
+            "io_uring and mapped memory are not hit",
         ),
     ),
     _storage(
@@ -137,12 +138,13 @@ ENTRIES = (
         needs="as for io-error",
         probe="a program of our own that syncs a file is traced",
         injector="calls that strace reports as DELAYED",
-        victim="times that a thread of the node was seen held, without running in between, for half of the delay",
+        victim="times that a thread of the node was seen held for half of the delay, or longer",
         cleanup="strace detaches, and the node goes on; one that has ended is started",
         infidelities=(
             "a traced process is slower in every call",
             "files that are made after the fault began are not hit by slow writes",
-            "a node that is started again while it is on is not traced; io_uring and mapped memory are not hit",
+            "a node that is started again while it is on is not traced",
+            "io_uring and mapped memory are not hit",
         ),
     ),
     *(
