@@ -231,6 +231,60 @@ def at_another_node(ask: Callable[..., Any]) -> Callable[..., Any]:
     return asked
 
 
+@pytest.mark.fault("netns", "delay", shows="landing")
+def test_packets_are_kept_for_a_time_and_the_round_trip_shows_it(room: Room) -> None:
+    written = {"delay": {"links": ["n1->n2"], "by": "120ms", "jitter": "20ms"}, "plane": "netns"}
+    still, landing = during(room, written, seconds=1.5)
+    assert "n1->n2" in still
+    assert landing.landed, landing
+    grown = next(s for s in landing.signals if s.rule == "reaches")
+    assert grown.before is not None
+    assert grown.before < 60 <= grown.during  # type: ignore[operator]
+    assert room.nemesis._planes["netns"].measure().get("f1.kept") is None
+
+
+@pytest.mark.fault("netns", "delay", shows="not landing")
+def test_a_delay_of_the_wrong_link_has_not_landed(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    plane = room.nemesis._planes["netns"]
+    monkeypatch.setattr(plane._network, "ask", on_another_link(plane._network.ask))  # type: ignore[attr-defined]
+    _, landing = during(room, {"delay": {"links": ["n1->n2"], "by": "100ms"}, "plane": "netns"})
+    assert not landing.landed
+    assert landing.proven == ()
+
+
+@pytest.mark.fault("netns", "rate", shows="landing")
+def test_a_link_passes_no_more_than_its_rate(room: Room) -> None:
+    written = {"throttle": {"links": ["n1->n2", "n3->n2"], "rate": "2kB/s"}, "plane": "netns"}
+    _, landing = during(room, written, seconds=1.5)
+    assert (landing.kind, landing.landed) == ("rate", True), landing
+    assert landing.proven == ("n1->n2", "n3->n2")
+
+
+@pytest.mark.fault("netns", "rate", shows="not landing")
+def test_a_rate_that_nobody_reaches_has_not_landed(room: Room) -> None:
+    _, landing = during(room, {"throttle": {"links": ["n1->n2"], "rate": "50MB/s"}, "plane": "netns"})
+    assert not landing.landed
+    assert landing.idle == ("n1->n2",)
+
+
+def test_two_shapers_of_one_receiver_are_taken_off_one_by_one(room: Room) -> None:
+    first = room.apply({"throttle": {"links": ["n1->n2"], "rate": "2kB/s"}, "plane": "netns"})
+    second = room.apply({"throttle": {"links": ["n3->n2"], "rate": "2kB/s"}, "plane": "netns"})
+    assert room.nemesis.heal(first).failed == {}
+    reading = room.nemesis._planes["netns"].measure()
+    assert f"{first}.n1->n2.packets" not in reading
+    assert f"{second}.n3->n2.packets" in reading
+    assert room.nemesis.heal(second).failed == {}
+    assert eventually(lambda: all_flow(room), 15)
+
+
+def on_another_link(ask: Callable[..., Any]) -> Callable[..., Any]:
+    def asked(do: str, **fields: Any) -> Any:
+        return ask(do, **fields | ({"links": [["n3", "n2"]]} if do == "apply" else {}))
+
+    return asked
+
+
 def test_a_rule_of_somebody_else_in_a_node_s_namespace_stays(room: Room) -> None:
     network = room.nemesis._planes["netns"]._network  # type: ignore[attr-defined]
     theirs = "create table inet theirs\n"

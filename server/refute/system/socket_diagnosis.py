@@ -12,21 +12,20 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-_SOCK_DIAG = 4
+from refute.system.netlink import DUMP, REQUEST, ask, attributes, open_netlink
+
+SOCK_DIAG = 4
 _BY_FAMILY = 20
-_REQUEST, _DUMP = 1, 0x300
-_DONE, _ERROR = 3, 2
 _ESTABLISHED, _LISTEN = 1 << 1, 1 << 10
 _INFO = 2  # INET_DIAG_INFO: the attribute that holds a struct tcp_info
-_HEADER = struct.Struct("=IHHII")
 _ASKED = struct.Struct("=BBBBI")
 _WHICH = struct.Struct("!HH16s16s")
 _NO_COOKIE = b"\0" * 4 + b"\xff" * 8  # no interface, and no particular socket
 _PORTS = struct.Struct("!HH")
 _INODE = struct.Struct("=I")
 _STATE_AT, _ID_AT, _INODE_AT, _ATTRIBUTES_AT = 1, 4, 68, 72
-_ATTRIBUTE = struct.Struct("=HH")
 _ACKED_RECEIVED = struct.Struct("=QQ")
+_ROUND_TRIP_AT = 68  # tcpi_rtt, in us
 _ACKED_AT = 120  # tcpi_bytes_acked, and after it tcpi_bytes_received
 _MAPPED = b"\0" * 10 + b"\xff\xff"  # before an IPv4 address in a socket of IPv6
 
@@ -49,7 +48,7 @@ def listening_sockets() -> list[tuple[int, str]]:
     """(port, inode) of every listening TCP socket in our network namespace. Raises OSError."""
     found = []
     for family in (socket.AF_INET, socket.AF_INET6):
-        for body in _ask(family, _LISTEN, _WHICH.pack(0, 0, b"", b""), _REQUEST | _DUMP):
+        for body in _ask(family, _LISTEN, _WHICH.pack(0, 0, b"", b""), REQUEST | DUMP):
             port = _PORTS.unpack_from(body, _ID_AT)[0]
             found.append((port, str(_INODE.unpack_from(body, _INODE_AT)[0])))
     return found
@@ -58,7 +57,7 @@ def listening_sockets() -> list[tuple[int, str]]:
 def socket_inode(local: tuple[str, int], remote: tuple[str, int]) -> str | None:
     """The inode of the IPv4 connection from `local` to `remote`; None where there is none. Raises OSError."""
     which = _WHICH.pack(local[1], remote[1], socket.inet_aton(local[0]), socket.inet_aton(remote[0]))
-    for body in _ask(socket.AF_INET, 0xFFFFFFFF, which, _REQUEST):
+    for body in _ask(socket.AF_INET, 0xFFFFFFFF, which, REQUEST):
         inode = _INODE.unpack_from(body, _INODE_AT)[0]
         return str(inode) if inode else None
     return None
@@ -76,8 +75,8 @@ def socket_bytes(pairs: Iterable[Pair]) -> dict[Pair, SocketBytes]:
         for pair in pairs:
             local, remote = pair
             which = _WHICH.pack(local[1], remote[1], socket.inet_aton(local[0]), socket.inet_aton(remote[0]))
-            for body in _ask(socket.AF_INET, 0xFFFFFFFF, which, _REQUEST, 1 << (_INFO - 1)):
-                info = _attribute(body, _INFO)
+            for body in _ask(socket.AF_INET, 0xFFFFFFFF, which, REQUEST, 1 << (_INFO - 1)):
+                info = dict(attributes(body[_ATTRIBUTES_AT:])).get(_INFO, b"")
                 if len(info) >= _ACKED_AT + _ACKED_RECEIVED.size:
                     acked, received = _ACKED_RECEIVED.unpack_from(info, _ACKED_AT)
                     found[pair] = SocketBytes(body[_STATE_AT] == 1, acked, received)
@@ -92,7 +91,7 @@ def established_to(ports: Iterable[int]) -> list[Pair]:
         return found
     with suppress(OSError):
         for family in (socket.AF_INET, socket.AF_INET6):
-            for body in _ask(family, _ESTABLISHED, _WHICH.pack(0, 0, b"", b""), _REQUEST | _DUMP):
+            for body in _ask(family, _ESTABLISHED, _WHICH.pack(0, 0, b"", b""), REQUEST | DUMP):
                 local_port, remote_port = _PORTS.unpack_from(body, _ID_AT)
                 if local_port in wanted:
                     addresses = [body[at : at + 16] for at in (_ID_AT + 4, _ID_AT + 20)]
@@ -102,39 +101,33 @@ def established_to(ports: Iterable[int]) -> list[Pair]:
     return found
 
 
+def round_trips_us(netlink: socket.socket) -> dict[str, int]:
+    """The longest smoothed round trip among the TCP connections to each IPv4 peer, in us. Raises OSError.
+
+    `netlink` was opened for SOCK_DIAG in the network namespace that is asked about.
+    """
+    longest: dict[str, int] = {}
+    every = _WHICH.pack(0, 0, b"", b"")
+    for family in (socket.AF_INET, socket.AF_INET6):
+        asked = _asked(family, _ESTABLISHED, every, 1 << (_INFO - 1))
+        for body in ask(netlink, _BY_FAMILY, asked, dump=True):
+            peer = _ipv4(family, body[_ID_AT + 20 : _ID_AT + 36])
+            info = dict(attributes(body[_ATTRIBUTES_AT:])).get(_INFO, b"")
+            if peer and len(info) >= _ROUND_TRIP_AT + 4:
+                longest[peer] = max(longest.get(peer, 0), struct.unpack_from("=I", info, _ROUND_TRIP_AT)[0])
+    return longest
+
+
 def _ipv4(family: int, address: bytes) -> str | None:
     if family == socket.AF_INET:
         return socket.inet_ntoa(address[:4])
     return socket.inet_ntoa(address[12:]) if address.startswith(_MAPPED) else None
 
 
-def _attribute(body: bytes, wanted: int) -> bytes:
-    at = _ATTRIBUTES_AT
-    while at + _ATTRIBUTE.size <= len(body):
-        length, kind = _ATTRIBUTE.unpack_from(body, at)
-        if kind == wanted:
-            return body[at + _ATTRIBUTE.size : at + length]
-        at += max((length + 3) & ~3, _ATTRIBUTE.size)
-    return b""
+def _ask(family: int, states: int, which: bytes, flags: int, more: int = 0) -> Iterator[bytes]:
+    with open_netlink(SOCK_DIAG) as netlink:
+        yield from ask(netlink, _BY_FAMILY, _asked(family, states, which, more), dump=bool(flags & DUMP))
 
 
-def _ask(family: int, states: int, which: bytes, flags: int, attributes: int = 0) -> Iterator[bytes]:
-    body = _ASKED.pack(family, socket.IPPROTO_TCP, attributes, 0, states) + which + _NO_COOKIE
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _SOCK_DIAG) as netlink:
-        netlink.settimeout(1.0)
-        netlink.send(_HEADER.pack(_HEADER.size + len(body), _BY_FAMILY, flags, 1, 0) + body)
-        while True:
-            received = netlink.recv(65536)
-            while received:
-                length, kind, _, _, _ = _HEADER.unpack_from(received)
-                message, received = received[_HEADER.size : length], received[(length + 3) & ~3 :]
-                if kind == _DONE:
-                    return
-                if kind == _ERROR:
-                    number = -struct.unpack_from("=i", message)[0]
-                    if number in (0, 2):  # ENOENT: there is no such socket
-                        return
-                    raise OSError(number, "the kernel does not answer about sockets")
-                yield message
-            if not flags & _DUMP & ~_REQUEST:
-                return
+def _asked(family: int, states: int, which: bytes, more: int = 0) -> bytes:
+    return _ASKED.pack(family, socket.IPPROTO_TCP, more, 0, states) + which + _NO_COOKIE

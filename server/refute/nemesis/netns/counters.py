@@ -5,23 +5,17 @@ The messages are those of nf_tables, see linux/netfilter/nf_tables.h (NFT_MSG_GE
 
 from __future__ import annotations
 
-import socket
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from refute.nemesis.netns.rules import FAMILY
+from refute.system.netlink import ask, attributes, open_netlink
 
-_NETFILTER = 12
-_NFTABLES = 10 << 8
-_GET_OBJECT = _NFTABLES | 19
+NETFILTER = 12
+_GET_OBJECT = (10 << 8) | 19
 _INET = {"inet": 1}[FAMILY]
-_REQUEST_DUMP = 0x301
-_DONE, _ERROR = 3, 2
-_HEADER = struct.Struct("=IHHII")
 _OF_NETFILTER = struct.Struct("=BBH")
-_ATTRIBUTE = struct.Struct("=HH")
 _U64, _U32 = struct.Struct("!Q"), struct.Struct("!I")
-_KIND = 0x3FFF
 _TABLE, _NAME, _TYPE, _DATA = 1, 2, 3, 4
 _COUNTER, _BYTES, _PACKETS = 1, 1, 2
 
@@ -30,43 +24,21 @@ Counters = Mapping[tuple[str, str], tuple[int, int]]
 
 
 class CounterReader:
-    """A socket of the network namespace in which it was opened; it stays that one's wherever it is used."""
+    """Reads the counters of the network namespace in which it was made, from wherever it is used."""
 
     def __init__(self) -> None:
-        flags = socket.SOCK_RAW | socket.SOCK_CLOEXEC
-        self._socket = socket.socket(socket.AF_NETLINK, flags, _NETFILTER)
-        self._socket.settimeout(2.0)
+        self._netlink = open_netlink(NETFILTER)
 
     def read(self) -> Counters:
         """All named counters of the family `inet` now. Raises OSError."""
-        body = _OF_NETFILTER.pack(_INET, 0, 0)
-        self._socket.send(_HEADER.pack(_HEADER.size + len(body), _GET_OBJECT, _REQUEST_DUMP, 1, 0) + body)
         found: dict[tuple[str, str], tuple[int, int]] = {}
-        while True:
-            received = self._socket.recv(1 << 17)
-            while received:
-                length, kind, _, _, _ = _HEADER.unpack_from(received)
-                message, received = received[_HEADER.size : length], received[(length + 3) & ~3 :]
-                if kind == _DONE:
-                    return found
-                if kind == _ERROR:
-                    raise OSError(-struct.unpack_from("=i", message)[0], "nf_tables does not answer")
-                named = dict(_attributes(message[_OF_NETFILTER.size :]))
-                if _U32.unpack(named[_TYPE])[0] == _COUNTER:
-                    data = dict(_attributes(named[_DATA]))
-                    numbers = (_U64.unpack(data[_PACKETS])[0], _U64.unpack(data[_BYTES])[0])
-                    found[_text(named[_TABLE]), _text(named[_NAME])] = numbers
-
-    def close(self) -> None:
-        """Give the socket up."""
-        self._socket.close()
-
-
-def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    while len(data) >= _ATTRIBUTE.size:
-        length, kind = _ATTRIBUTE.unpack_from(data)
-        yield kind & _KIND, data[_ATTRIBUTE.size : length]
-        data = data[(length + 3) & ~3 :]
+        for body in ask(self._netlink, _GET_OBJECT, _OF_NETFILTER.pack(_INET, 0, 0), dump=True):
+            named = dict(attributes(body[_OF_NETFILTER.size :]))
+            if _U32.unpack(named[_TYPE])[0] == _COUNTER:
+                data = dict(attributes(named[_DATA]))
+                numbers = (_U64.unpack(data[_PACKETS])[0], _U64.unpack(data[_BYTES])[0])
+                found[_text(named[_TABLE]), _text(named[_NAME])] = numbers
+        return found
 
 
 def _text(data: bytes) -> str:

@@ -1,16 +1,16 @@
-"""What a fault of the netns plane is while it is on: put on, read, taken off, and looked for."""
+"""Faults done by rules of nft, and a link that is down: put on, read, taken off, and looked for."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Protocol
 
 from refute.nemesis.errors import NemesisError
 from refute.nemesis.netns.command import nft, nft_listed, run
+from refute.nemesis.netns.ground import NS, Ground
 from refute.nemesis.netns.kernel import interface_is_up, within
 from refute.nemesis.netns.layout import INTERFACE, Member
 from refute.nemesis.netns.rules import (
@@ -21,40 +21,7 @@ from refute.nemesis.netns.rules import (
     remove_table,
     table_of,
     take_rules,
-    verdict_of,
 )
-
-NS = 1_000_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """Where effects act: the run's id, the members with their anchors, and a clock that calls back."""
-
-    run: str
-    members: Mapping[str, Member]
-    anchors: Mapping[str, int]
-    at: Callable[[int, Callable[[], None]], None]
-
-
-class Effect(Protocol):
-    """One fault. `put` leaves nothing where it raises; `take` may be called again."""
-
-    def put(self) -> None:
-        """Put it on and read back that it is. Raises NemesisError, OSError."""
-        ...
-
-    def take(self) -> None:
-        """Take it off. Raises NemesisError, OSError."""
-        ...
-
-    def left(self) -> str | None:
-        """What of it is still on, asked of the kernel."""
-        ...
-
-    def readings(self) -> dict[str, int | str]:
-        """What it can tell of itself beside the counters of its rules."""
-        ...
 
 
 @dataclass
@@ -139,7 +106,7 @@ class Flapping(Rules):
         return {"changes": self.changes}
 
     def _next(self, after_s: float, *, cut: bool) -> None:
-        self.ground.at(time.monotonic_ns() + int(after_s * NS), lambda: self._change(cut=cut))
+        self.ground.loop.at(time.monotonic_ns() + int(after_s * NS), lambda: self._change(cut=cut))
 
     def _change(self, *, cut: bool) -> None:
         if self.over:
@@ -190,15 +157,3 @@ class LinkDown:
     def _is_up(self, node: str) -> bool:
         with within(self.ground.anchors[node]):
             return interface_is_up(INTERFACE)
-
-
-def effect_of(ground: Ground, fault: str, kind: str, asked: Mapping[str, Any]) -> Effect:
-    """The effect of one request. Raises ValueError, KeyError for a kind or parameter in error."""
-    given = asked["parameters"]
-    links = [(sender, receiver) for sender, receiver in asked["links"]]
-    if kind == "link-down":
-        return LinkDown(ground, asked["nodes"])
-    verdict = verdict_of(kind, given)
-    if kind == "flapping":
-        return Flapping(ground, fault, links, verdict, given["down_s"], given["up_s"])
-    return Rules(ground, fault, links, verdict)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from refute.history.fault import Reading, Rule, Side, Signal
+from refute.nemesis.netns.shaping import burst_bytes
 from refute.nemesis.plane import Readings, counter, rate, rate_before
 
 Link = tuple[str, str]
@@ -22,6 +23,7 @@ _INJECTED = {
     "loss": "packets dropped by our own rule",
 }
 _STOPS_ARRIVALS = ("drop", "reject")
+_BEYOND = 1.25
 _SENT_AGAIN = ("sent_again", "TCP segments sent again")
 _AT_SENDER = {
     "drop": _SENT_AGAIN,
@@ -70,6 +72,42 @@ def of_link_down(fault: str, nodes: Iterable[str], readings: Readings) -> Iterat
         received = rates(readings, f"{node}.received_packets")
         name, source = f"{node}: packets received per second", "its interface's counter"
         yield signal("victim", name, source, "stops", received, node)
+
+
+def of_rate(fault: str, links: Sequence[Link], limit_bytes: float, readings: Readings) -> Iterator[Signal]:
+    """Packets that had to wait for the bucket, and bytes beyond limit and burst, which no longer arrive.
+
+    A link that carried less than the limit before has nothing to lose: it is idle.
+    """
+    for sender, receiver in links:
+        link = f"{sender}->{receiver}"
+        waited = of_a_fault(readings, f"{fault}.{link}.overlimits")
+        source = "the kernel's queue of this link"
+        yield signal("injector", f"{link}: packets that had to wait", source, "increases", waited, link)
+        most = limit_bytes * _BEYOND + burst_bytes(limit_bytes)
+        before, during, after = (
+            None if read is None else max(0.0, read - most)
+            for read in rates(readings, f"{link}.arrived_bytes")
+        )
+        name = f"{receiver}: bytes per second from {sender} beyond the limit"
+        yield signal("victim", name, "nft: let through", "stops", (before, during, after), link)
+        yield signal("traffic", name, "nft: let through", "stops", (before, None, None), link)
+
+
+def of_delay(fault: str, links: Sequence[Link], delay_s: float, readings: Readings) -> Iterator[Signal]:
+    """Packets that were kept, and the round trip of the sender's TCP, longer by half of the delay."""
+    moments = (readings.before, readings.during, readings.after)
+    for sender, receiver in links:
+        link = f"{sender}->{receiver}"
+        kept = of_a_fault(readings, f"{fault}.{link}.packets")
+        yield signal("injector", f"{link}: packets kept", "counted on their way", "increases", kept, link)
+        read = [counter(at, f"{link}.round_trip_us") for at in moments]
+        before, during, after = (None if each is None else each / 1000 for each in read)
+        expected = None if before is None else before + delay_s * 1000 / 2
+        name, source = f"{sender}: round trip to {receiver}, ms", "smoothed by its kernel's TCP"
+        yield Signal("victim", name, source, "reaches", before, during, after, expected, link)
+        sent = rates(readings, f"{link}.arrived_packets")
+        yield signal("traffic", f"{link}: packets per second", "nft", "stops", sent, link)
 
 
 def signal(side: Side, name: str, source: str, rule: Rule, moments: Moments, target: str = "") -> Signal:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Mapping
@@ -20,13 +21,16 @@ from typing import Any
 from refute.errors import RefuteError
 from refute.nemesis.netns.command import nft, run
 from refute.nemesis.netns.counters import CounterReader
-from refute.nemesis.netns.effects import NS, Effect, Ground, effect_of
+from refute.nemesis.netns.ground import NS, Effect, Ground
 from refute.nemesis.netns.kernel import start_anchor, within
+from refute.nemesis.netns.kinds import effect_of
 from refute.nemesis.netns.layout import SWITCH, at_the_member, at_the_switch, members_of
 from refute.nemesis.netns.rules import arrivals, counter_of, table_of
 from refute.nemesis.proxy.channel import serve_control
 from refute.nemesis.proxy.loop import Loop
+from refute.system.netlink import open_netlink
 from refute.system.process_table import ProcessId, is_alive
+from refute.system.socket_diagnosis import SOCK_DIAG, round_trips_us
 
 _ORPHAN_FOR_S = 60.0
 
@@ -43,12 +47,12 @@ class Holder:
         self._members = {member.name: member for member in members_of(configuration["nodes"])}
         self.anchors: dict[str, int] = {}
         self._counters: dict[str, CounterReader] = {}
+        self._sockets: dict[str, socket.socket] = {}
         self._effects: dict[str, Effect] = {}
-        self._last: dict[str, dict[str, dict[str, int]]] = {}
         for name in self._members:
             self.anchors[name] = start_anchor(mounts=bool(configuration.get("mounts")))
         self._plug_in()
-        self._ground = Ground(self._run, self._members, self.anchors, self.loop.at)
+        self._ground = Ground(self._run, self._members, self.anchors, self.loop)
         serve_control(self.loop, self._control_path, self.obey)
         self._look_after_owner()
 
@@ -62,7 +66,7 @@ class Holder:
             case "left":
                 return {"left": self._left(asked["fault"])}
             case "stats":
-                return {"links": self._arrived(), "faults": self._of_faults()}
+                return {"links": self._of_links(), "faults": self._of_faults()}
             case "exit":
                 self.loop.end()
                 return {}
@@ -85,6 +89,7 @@ class Holder:
                 run(["ip", "-batch", "-"], at_the_member(member))
                 nft(arrivals(self._run, [each for each in members if each is not member]))
                 self._counters[member.name] = CounterReader()
+                self._sockets[member.name] = open_netlink(SOCK_DIAG)
 
     def _apply(self, fault: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         if fault in self._effects:
@@ -111,8 +116,14 @@ class Holder:
         effect = self._effects.get(fault)
         return effect.left() if effect else None
 
-    def _arrived(self) -> dict[str, dict[str, int]]:
-        return self._count(table_of(self._run), "arrived_")
+    def _of_links(self) -> dict[str, dict[str, int]]:
+        found = self._count(table_of(self._run), "arrived_")
+        names = {member.address: member.name for member in self._members.values()}
+        for sender, netlink in self._sockets.items():
+            for address, longest in round_trips_us(netlink).items():
+                if (link := f"{sender}->{names.get(address)}") in found:
+                    found[link]["round_trip_us"] = longest
+        return found
 
     def _of_faults(self) -> dict[str, dict[str, int | str]]:
         found: dict[str, dict[str, int | str]] = {}

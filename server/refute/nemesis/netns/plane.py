@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from refute.history.fault import Reading, Signal
 from refute.nemesis.errors import FaultInputError, NemesisError
-from refute.nemesis.netns.evidence import of_flapping, of_link_down, of_rules
+from refute.nemesis.netns.evidence import of_delay, of_flapping, of_link_down, of_rate, of_rules
 from refute.nemesis.netns.layout import Member, members_of
 from refute.nemesis.netns.network import Network
 from refute.nemesis.netns.tcp import readings_of
@@ -18,7 +18,7 @@ from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
 from refute.nemesis.process.undo import handle_of
 from refute.nemesis.proxy.shapes import Links, involves_clients, links_of
 from refute.nemesis.undo import Undo
-from refute.plan.units import seconds
+from refute.plan.units import bytes_per_second, seconds
 from refute.system.node_reference import CLIENT
 from refute.system.placement import NodePlacement, Placement
 
@@ -29,7 +29,9 @@ class NetnsPlane:
     """Faults of packets. The nodes reach each other over a switch of ours, clients through a forwarder."""
 
     name: ClassVar[str] = "netns"
-    kinds: ClassVar[frozenset[str]] = frozenset({"drop", "reject", "flapping", "loss", "link-down"})
+    kinds: ClassVar[frozenset[str]] = frozenset(
+        {"drop", "reject", "flapping", "loss", "link-down", "rate", "delay"}
+    )
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -119,7 +121,12 @@ class NetnsPlane:
         """What was done to the packets of each link, and what of them arrived."""
         if fault.kind == "link-down":
             return tuple(of_link_down(fault.id, fault.nodes, readings))
-        signals = of_rules(fault.id, fault.kind, self._links[fault.id], readings)
+        links = self._links[fault.id]
+        if fault.kind == "rate":
+            return tuple(of_rate(fault.id, links, _numbers(fault)["rate_bytes"], readings))
+        if fault.kind == "delay":
+            return tuple(of_delay(fault.id, links, _numbers(fault)["delay_s"], readings))
+        signals = of_rules(fault.id, fault.kind, links, readings)
         return (of_flapping(fault.id, readings), *signals) if fault.kind == "flapping" else signals
 
     def is_over(self, fault: Fault) -> bool:  # noqa: ARG002
@@ -161,6 +168,11 @@ def _numbers(fault: Fault) -> dict[str, float]:
                 return {"down_s": seconds(down), "up_s": seconds(up)}
             case "loss":
                 return {"share": float(given.get("share", 0.1))}
+            case "rate":
+                return {"rate_bytes": bytes_per_second(given.get("rate", "100kB/s"))}
+            case "delay":
+                by, jitter = given.get("by", "100ms"), given.get("jitter", 0)
+                return {"delay_s": seconds(by), "jitter_s": seconds(jitter)}
     except ValueError as error:
         raise FaultInputError(f"{fault.plane} {fault.kind}: {error}") from error
     return {}

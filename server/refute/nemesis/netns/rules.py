@@ -62,6 +62,11 @@ def verdict_of(kind: str, given: Mapping[str, float]) -> Verdict:
     raise ValueError(f"{kind} is not done by a rule")
 
 
+def counted() -> Verdict:
+    """Packets are counted, and go on to whoever keeps them."""
+    return Verdict("prerouting", _BEFORE_ALL, (("", ""),))
+
+
 def fault_table(run: str, fault: str, senders: Sequence[Member], verdict: Verdict) -> str:
     """The table of one fault at one receiver, with its counters and a chain that is empty yet."""
     table = f"{FAMILY} {table_of(run, fault)}"

@@ -24,6 +24,8 @@ _SEND = "import socket,sys; socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', (
 _CERTAINLY: Mapping[str, Mapping[str, float]] = {
     "loss": {"share": 1.0},
     "flapping": {"down_s": 60.0, "up_s": 60.0},
+    "rate": {"rate_bytes": 100_000.0},
+    "delay": {"delay_s": 0.01, "jitter_s": 0.0},
 }
 
 
@@ -55,7 +57,8 @@ def _moves(network: Network, kind: str) -> bool:
         [*network.entering(_A), sys.executable, "-S", "-c", _SEND, address], check=True, capture_output=True
     )
     deadline = time.monotonic() + _SEEN_WITHIN_S
-    while _reading(network, f"{_A}->{_B}.packets") == before:
+    # A queue in user space has to have been handed the packet too.
+    while _reading(network, f"{_A}->{_B}.packets") == before or _reading(network, "kept") == 0:
         if time.monotonic() > deadline:
             return False
         time.sleep(0.01)
