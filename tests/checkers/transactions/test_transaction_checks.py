@@ -104,6 +104,15 @@ def test_operations_that_only_touch_in_time_overlap() -> None:
     assert check("list-append", "0-2 x+1", "2-3 x=", model="strict-serializable").valid is True
 
 
+def test_session_order_is_not_taken_for_the_anti_dependency_beside_it() -> None:
+    # b ran twice, and what it read first the second one wrote: by that alone there are two adjacent
+    # anti-dependencies (a missed the 6, b the 8), by its session order there is one.
+    lines = ("@c0-1 y+2", "@b3-6 x= y+6", "@a6-11 y=2 x=8", "@b9-12 y= x+8")
+    result = check("list-append", *lines, model="strong-session-snapshot-isolation")
+    assert result.valid is False
+    assert "G-single-process" in result.details["anomalies"]
+
+
 @pytest.mark.parametrize("name", ["list-append", "rw-register"])
 def test_an_unknown_model_is_the_callers_error(name: str) -> None:
     with pytest.raises(CheckerError, match="no isolation model"):

@@ -101,7 +101,8 @@ class Paths:
         """The simple cycles of transactions that a closed walk consists of.
 
         Relays are passed over, successive edges of one transitive order are one edge, and where two
-        transactions have a stronger dependency than the one walked, that one is taken.
+        transactions have a stronger dependency than the one walked, that one is taken: the class of the
+        cycle implies that of the walk.
         """
         stack: list[Edge] = []
         places: dict[int, int] = {}
@@ -140,4 +141,6 @@ class Paths:
     def _strongest(self, edge: Edge) -> Edge:
         source, kind, target = edge
         kinds = {other for node, other in self._out.get(source, ()) if node == target} | {kind}
+        if kind != RW:
+            kinds.discard(RW)  # with one anti-dependency more the cycle would be of a class that implies less
         return source, min(kinds, key=(WW, WR, RW, PROCESS, REALTIME).index), target
