@@ -62,9 +62,11 @@ def pitfalls() -> tuple[Pitfall, ...]:
 def relevance(pitfall: Pitfall, claims: Iterable[Claim], described: str = "") -> Relevance:
     """Whether a pitfall applies to these claims, or to a system described so.
 
-    It applies where a claim of its categories speaks of it; maybe, where only the words of the description,
-    or only the category, match; else not, with what was looked for.
+    It applies where a claim of its categories speaks of it; maybe, where a claim is of its categories and the
+    description or another claim speaks of it, or where that category is a narrow one (boundary, isolation);
+    else not, with what was looked for.
     """
+    claims = list(claims)
     fitting = [
         claim for claim in claims if set(re.split(r"[\s,/;&+]+", claim.category)) & set(pitfall.categories)
     ]
@@ -76,8 +78,21 @@ def relevance(pitfall: Pitfall, claims: Iterable[Claim], described: str = "") ->
             "applies", f"{', '.join(named[:5])}: {spoken[0][0].category}, speaks of {word!r}", named
         )
     named = tuple(claim.id for claim in fitting)
-    if fitting and (found := pitfall.words.search(described)):
+    if not fitting:
+        return Relevance("not", f"no claim is about {' or '.join(pitfall.categories)}")
+    if found := pitfall.words.search(described):
         return Relevance("maybe", f"the description speaks of {found[0].lower()!r}, no claim does", named)
-    if fitting:
+    for claim in claims:
+        if found := pitfall.words.search(claim.text):
+            return Relevance(
+                "maybe", f"{claim.id} speaks of {found[0].lower()!r} and is about {claim.category}", named
+            )
+    if not _BROAD.issuperset(pitfall.categories):
         return Relevance("maybe", f"{fitting[0].id} is about {fitting[0].category}, in other words", named)
-    return Relevance("not", f"no claim is about {' or '.join(pitfall.categories)}")
+    return Relevance("not", "neither a claim nor the description speaks of such a thing")
+
+
+_BROAD = frozenset(
+    {"safety", "durability", "liveness", "performance", "operational", "ordering", "membership"}
+)
+"""Categories that nearly every system promises something of: by themselves they say too little."""

@@ -7,8 +7,8 @@ check_plan refuses.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from refute.plan.catalogs import read_catalog
@@ -124,7 +124,7 @@ def scaffold_plan(found: Found, slug: str, *, claims: int = 40, scenarios: int =
     )
     judged = tuple((pitfall, relevance(pitfall, read, described)) for pitfall in pitfalls())
     candidates = _candidates(judged, numbered)
-    shown, rest = _choose(candidates, scenarios)
+    shown, rest = _choose(candidates, {pitfall.id: judgement for pitfall, judgement in judged}, scenarios)
     tried = {name for candidate in shown for name in candidate.claims}
     text = render(
         "documents/plan.md.j2",
@@ -172,15 +172,21 @@ def _candidates(
     ]
 
 
-def _choose(candidates: list[Candidate], most: int) -> tuple[list[Candidate], list[Candidate]]:
-    """The candidates to write out and the rest, in rank order: the best of each kind of promise first."""
+def _choose(
+    candidates: list[Candidate], judged: Mapping[str, Relevance], most: int
+) -> tuple[list[Candidate], list[Candidate]]:
+    """The candidates to write out, numbered anew, and the rest, in rank order.
+
+    The best of each kind of promise to which a pitfall surely applies comes first.
+    """
     best: dict[tuple[str, ...], Candidate] = {}
     for candidate in candidates:
-        best.setdefault(candidate.pitfall.categories[:1], candidate)
-    chosen = [*best.values(), *(each for each in candidates if each not in best.values())][:most]
-    return [each for each in candidates if each in chosen], [
-        each for each in candidates if each not in chosen
-    ]
+        if judged[candidate.pitfall.id].verdict == "applies":
+            best.setdefault(candidate.pitfall.categories[:1], candidate)
+    preferred = [*best.values(), *(each for each in candidates if each not in best.values())][:most]
+    chosen = [each for each in candidates if each in preferred]
+    numbered = [replace(each, id=f"S{place}", hypothesis=f"H{place}") for place, each in enumerate(chosen, 1)]
+    return numbered, [each for each in candidates if each not in chosen]
 
 
 def _gap(tests: Sequence[FoundTest]) -> str:

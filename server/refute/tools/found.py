@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
@@ -40,7 +42,7 @@ def found_of(
         commit=claims.commit,
         claims=tuple(_claim(claim) for claim in ranked),
         components=tuple(_component(component) for component in chart.components[:top]),
-        surfaces=tuple(_item(item) for item in (change.surfaces if change else chart.items)[:top]),
+        surfaces=_surfaces(change.surfaces if change else chart.items)[:top],
         toolbox=tuple(_tool(entry) for entry in toolbox.entries[:top]),
         contradictions=tuple(
             FoundThing(each.kind, "", str(each.a), f"{each.note} (against `{each.b}`)")
@@ -61,8 +63,24 @@ def _component(component: Component) -> FoundThing:
     return FoundThing("component", component.path, component.path, what)
 
 
-def _item(item: MapItem) -> FoundThing:
-    return FoundThing(item.kind, item.name, f"{item.path}:{item.line}", item.shown)
+_SURFACES = ("rpc", "rest", "listener", "cli", "wire format", "disk format")
+"""What others can reach a system through, the nearest to them first; the rest of a map lies behind these."""
+
+_NOT_SHIPPED = re.compile(
+    r"(?:^|[/_.-])\w*(?:tests?|testing|bench\w*|mocks?|examples?|stubs?)(?:[/_.-]|$)", re.I
+)
+
+
+def _surfaces(items: Iterable[MapItem]) -> tuple[FoundThing, ...]:
+    """The doors of a system: each kind at each place once, without those of its tests."""
+    shipped = [item for item in items if not _NOT_SHIPPED.search(item.path)]
+    found: dict[str, FoundThing] = {}
+    for kind in _SURFACES:
+        for item in shipped:
+            name = f"{kind} at {'the root' if item.name == '.' else item.name}"
+            if item.kind == kind:
+                found.setdefault(name, FoundThing(kind, name, f"{item.path}:{item.line}", item.shown))
+    return tuple(found.values())
 
 
 def _tool(entry: ToolboxEntry) -> FoundThing:
