@@ -24,7 +24,7 @@ def main() -> None:
     dies_slowly = options.pop("dies_slowly", False)
     also = options.pop("also", [])  # further faults, as (plane, kind, parameters, nodes)
     options["wanted"] = frozenset((plane, kind) for plane, kind, _, _ in also)
-    spec = peer_spec(3, **changes)
+    spec = peer_spec(3, commands=options.pop("commands", {}), **changes)
     cluster = Cluster(spec, root=root, plan_dir=root)
     with Nemesis(spec, cluster, run_dir=root, **options) as nemesis:
         nemesis.prepare()

@@ -10,6 +10,7 @@ from refute.errors import RefuteError
 from refute.nemesis.client.plane import ClientPlane
 from refute.nemesis.clock.plane import ClockPlane
 from refute.nemesis.errors import FaultInputError
+from refute.nemesis.membership.plane import MembershipPlane
 from refute.nemesis.netns.plane import NetnsPlane
 from refute.nemesis.plane import Plane, Probe, Site
 from refute.nemesis.process.plane import ProcessPlane
@@ -27,12 +28,18 @@ PLANES: dict[str, type[Plane]] = {
     "clock": ClockPlane,
     "resource": ResourcePlane,
     "client": ClientPlane,
+    "membership": MembershipPlane,
     "storage": StoragePlane,  # last, so that its words are outermost: other namespaces are inside its own
 }
-ALWAYS = frozenset({"process", "proxy", "client", "resource", "storage"})
+ALWAYS = frozenset({"process", "proxy", "client", "membership", "resource", "storage"})
 
 
 _NEVER = {
+    (
+        "membership",
+        "add",
+    ): "a system's description has no node that is not there from the start: remove a node "
+    "and heal, or replace one, and an empty node is added",
     (
         "client",
         "reorder",

@@ -49,6 +49,7 @@ _MODULES = {
     "restore-descriptors": "refute.nemesis.resource.undo",
     "end-marked": "refute.nemesis.marked",
     "remove-flag": "refute.nemesis.client.undo",
+    "rejoin": "refute.nemesis.membership.undo",
     "take-off": "refute.nemesis.netns.undo",
 }
 

@@ -105,18 +105,29 @@ ENTRIES = (
             tests=("safety", "liveness", "durability", "membership", "operational"),
             cannot_test=("performance",),
             targets="nodes",
-            parameters=(Parameter("command", "text", "the system's own command that does it"), _VERSION),
-            needs="a command of that name in the system's description",
-            probe="the description has the command",
-            injector="answer of the system's own command",
-            victim="the membership that the other nodes report changes",
-            cleanup="the opposite command",
-            infidelities=("it goes as well as the system's own commands do",),
+            parameters=(
+                Parameter("command", "text", "the system's own command that does it, for `{node}`"),
+                Parameter("undo", "text", "the one that undoes it: the node may join again"),
+                Parameter("members", "text", "the one that prints the members by name, a line each"),
+                Parameter(
+                    "data", "choice", "the node's data before it joins again", "aside", ("aside", "keep")
+                ),
+                _VERSION,
+            ),
+            needs="these three commands in the system's description",
+            probe="it needs nothing of the machine",
+            injector="exit status of the system's own command, which alone proves nothing",
+            victim="another node lists other members than before",
+            cleanup="the opposite command is run, the members of before are listed, the node is started",
+            infidelities=(
+                "it goes as well as the system's own commands do",
+                "where we are killed, the guard runs the opposite command and does not start the node",
+            ),
         )
         for kind, does in (
-            ("add", "a node is started and made a member"),
-            ("remove", "a node is told to leave, and stopped"),
-            ("replace", "a node's data is put aside, and it joins again empty under its old name"),
+            ("add", "a node that was not there from the start joins"),
+            ("remove", "a node is told to leave, and stopped; healed, it joins again, empty"),
+            ("replace", "a node leaves, is stopped, and joins again at once, empty, under its old name"),
         )
     ),
 )
