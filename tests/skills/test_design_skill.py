@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from refute.faces.cli import build_parser
 from refute.plan.catalogs import read_catalog
 from refute.plan.pitfalls import pitfalls
 from refute.plan.reader import parse_leniently, parse_plan
@@ -40,6 +41,15 @@ def test_the_description_holds_every_phrase_that_people_use(phrase: str) -> None
 def test_the_skill_drives_the_tools_over_mcp_and_in_a_shell(tool: str) -> None:
     row = next(line for line in TEXT.splitlines() if f"`{tool}`" in line and "`refute " in line)
     assert row.startswith("|")
+
+
+def test_every_command_that_the_skill_names_exists() -> None:
+    rows = [line for line in TEXT.splitlines() if line.startswith("|") and "`refute " in line]
+    commands = [words for row in rows for words in re.findall(r"`refute ([^`]+)`", row)]
+    assert len(commands) >= 9
+    for words in commands:
+        for written in (re.sub(r" \[[^\]]*\]", "", words), re.sub(r"[\[\]]", "", words)):
+            assert "handler" in build_parser().parse_args(written.split()), written
 
 
 def test_what_is_read_before_a_plan_is_written_is_under_8000_tokens() -> None:

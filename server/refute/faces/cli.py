@@ -124,6 +124,7 @@ def _add_plan_commands(commands: Any) -> None:
     check.add_argument("plan")
     check.add_argument("--repository", help="where its citations point")
     check.add_argument("--limit", type=int, default=40)
+    check.add_argument("--matrices", action="store_true", help="also what follows from the plan's data")
     scaffold = _command(within, "scaffold", "a first plan from a repository", _plan_scaffold)
     scaffold.add_argument("repository")
     scaffold.add_argument("--slug", required=True)
@@ -182,7 +183,8 @@ def _add_run_commands(commands: Any) -> None:
 
 
 def _add_machine_commands(commands: Any) -> None:
-    _command(commands, "env", "what this machine can do", _env)
+    env = _command(commands, "env", "what this machine can do", _env)
+    env.add_argument("--plan", metavar="PLAN", help="also whether its scenarios find their faults here")
     faults = _command(commands, "faults", "every fault and whether it works here", _faults)
     faults.add_argument("--plane")
     faults.add_argument("--no-probe", action="store_true")
@@ -241,7 +243,9 @@ def _repository(given: argparse.Namespace) -> int:
 def _plan_check(given: argparse.Namespace) -> int:
     from refute.tools.plans import CheckPlanRequest, check_plan
 
-    request = CheckPlanRequest(plan=given.plan, repository=given.repository, limit=given.limit)
+    request = CheckPlanRequest(
+        plan=given.plan, repository=given.repository, limit=given.limit, matrices=given.matrices
+    )
     answer = check_plan(request)
     show(given, answer)
     return 0 if answer.ok else 1
@@ -280,7 +284,7 @@ def _plan_author(given: argparse.Namespace) -> int:
 def _env(given: argparse.Namespace) -> int:
     from refute.tools.environments import ProbeEnvironmentRequest, probe_environment
 
-    show(given, probe_environment(ProbeEnvironmentRequest()))
+    show(given, probe_environment(ProbeEnvironmentRequest(plan=given.plan)))
     return 0
 
 

@@ -8,17 +8,30 @@ from typing import Literal
 from pydantic import Field
 
 from refute.plan.check import check_plan_file
+from refute.plan.document import Plan
+from refute.plan.matrices import (
+    SUMMARY_FROM,
+    claim_summary,
+    coverage_matrix,
+    environment_requirements,
+    fault_matrix,
+)
 from refute.plan.scaffold import scaffold_plan as scaffold
-from refute.tools.answer import Answer, Request
+from refute.tools.answer import MOST_CHARACTERS, Answer, Request, bounded
 from refute.tools.found import citation_reader, found_of
 
 
 class CheckPlanRequest(Request):
-    """A plan, and the repository that its citations point into (optional)."""
+    """A plan, and the repository that its citations point into (optional).
+
+    With `matrices` the answer holds what follows from the plan's data: claim by fault family, claim by
+    evidence (counted by category where there are more than 50 claims), and what the scenarios need.
+    """
 
     plan: str
     repository: str | None = None
     limit: int = Field(default=40, ge=1, le=500)
+    matrices: bool = False
 
 
 class PlanFault(Answer):
@@ -42,6 +55,7 @@ class CheckedPlan(Answer):
     warnings: int
     faults: list[PlanFault]
     left_out: int
+    matrices: dict[str, str] = Field(default_factory=dict)
 
     def text(self) -> str:
         """One line a finding, as compilers print them."""
@@ -53,6 +67,8 @@ class CheckedPlan(Answer):
             lines.append(f"{where}: {fault.what}{mend} [{fault.rule}]")
         if self.left_out:
             lines.append(f"{self.left_out} more left out: raise the limit")
+        for title, matrix in self.matrices.items():
+            lines += ["", f"{title}:", "", matrix.rstrip()]
         return "\n".join(lines)
 
 
@@ -78,7 +94,18 @@ def check_plan(request: CheckPlanRequest) -> CheckedPlan:
             for defect in checked.defects
         ],
         left_out=checked.left_out,
+        matrices=_matrices(checked.plan) if request.matrices else {},
     )
+
+
+def _matrices(plan: Plan) -> dict[str, str]:
+    many = len(plan.claims) > SUMMARY_FROM
+    made = {
+        "faults by claim": fault_matrix(plan),
+        "coverage": claim_summary(plan) if many else coverage_matrix(plan),
+        "environment": environment_requirements(plan),
+    }
+    return {title: bounded(matrix.markdown(), MOST_CHARACTERS // len(made)) for title, matrix in made.items()}
 
 
 class ScaffoldPlanRequest(Request):
