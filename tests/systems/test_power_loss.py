@@ -185,10 +185,11 @@ OWNER = """
 import json, sys, time
 from pathlib import Path
 from refute.nemesis.ledger import MARK
-from tests.nemesis.diaries import diaries, storage
+from tests.nemesis.diaries import diaries, storage, write
 kind, parameters = sys.argv[2], json.loads(sys.argv[3])
 with diaries(Path(sys.argv[1]), kind, nodes=2) as room:
     if parameters is not None:
+        write(room.cluster, "n1", "before")
         room.apply(storage(kind, **parameters), "n1")
     print(room.nemesis.environment[MARK], flush=True)
     time.sleep(600)

@@ -43,6 +43,7 @@ _MODULES = {
     "detach": "refute.nemesis.storage.undo",
     "empty": "refute.nemesis.storage.undo",
     "remount": "refute.nemesis.storage.undo",
+    "remove-copies": "refute.nemesis.storage.undo",
     "remove-image": "refute.nemesis.storage.undo",
     "lift-limit": "refute.nemesis.resource.undo",
     "dissolve-group": "refute.nemesis.resource.undo",

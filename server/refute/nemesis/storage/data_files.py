@@ -31,23 +31,8 @@ class DataFiles:
         return self._volumes.of[node].namespace.outside(seen) if self._volumes else seen
 
     def names(self, node: str) -> list[str]:
-        """The regular files, newest first, as paths relative to the data directory.
-
-        Directories that are symlinks are not entered, and files that are symlinks are left out, so that none
-        is outside.
-        """
-        folder = self.folder(node)
-        found: list[tuple[float, str]] = []
-        for parent, _, files in os.walk(folder):
-            for name in files:
-                path = Path(parent, name)
-                try:
-                    status = path.lstat()
-                except OSError:
-                    continue
-                if stat.S_ISREG(status.st_mode):
-                    found.append((status.st_mtime, path.relative_to(folder).as_posix()))
-        return [name for _, name in sorted(found, reverse=True)]
+        """The regular files in the data directory, newest first, relative to it."""
+        return regular_files(self.folder(node))
 
     def newest(self, node: str, pattern: str) -> str:
         """The newest file whose relative path, or whose name, matches a pattern such as `wal/*.log`.
@@ -65,3 +50,22 @@ class DataFiles:
         raise NemesisError(
             f"no file in its data directory matches {pattern!r}; there are: {there}{more}", where=node
         )
+
+
+def regular_files(folder: Path) -> list[str]:
+    """The regular files below a folder, newest first, as paths relative to it.
+
+    Directories that are symlinks are not entered, and files that are symlinks are left out, so that none is
+    outside.
+    """
+    found: list[tuple[float, str]] = []
+    for parent, _, files in os.walk(folder):
+        for name in files:
+            path = Path(parent, name)
+            try:
+                status = path.lstat()
+            except OSError:
+                continue
+            if stat.S_ISREG(status.st_mode):
+                found.append((status.st_mtime, path.relative_to(folder).as_posix()))
+    return [name for _, name in sorted(found, reverse=True)]

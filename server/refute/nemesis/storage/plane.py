@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, ClassVar
 
 from refute.errors import RefuteError
 from refute.history.fault import Reading, Signal
 from refute.nemesis.errors import NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
+from refute.nemesis.storage.damaged_files import DamagedFiles, keeping
 from refute.nemesis.storage.data_files import DataFiles
 from refute.nemesis.storage.family import Family
 from refute.nemesis.storage.power_loss import PowerLoss
@@ -17,9 +19,9 @@ from refute.nemesis.storage.refused_writes import RefusedWrites
 from refute.nemesis.storage.system_calls import SystemCalls
 from refute.nemesis.storage.volumes import Volumes
 from refute.nemesis.undo import Undo
-from refute.system.placement import Placement
+from refute.system.placement import NodePlacement, Placement
 
-_FAMILIES: tuple[type[Family], ...] = (PowerLoss, RefusedWrites, SystemCalls)
+_FAMILIES: tuple[type[Family], ...] = (PowerLoss, RefusedWrites, SystemCalls, DamagedFiles)
 _ON_VOLUMES = PowerLoss.kinds | RefusedWrites.kinds
 _FAMILY_OF = {kind: family for family in _FAMILIES for kind in family.kinds}
 
@@ -44,16 +46,19 @@ class StoragePlane:
     def prepare(self) -> Placement:
         """A volume for each node where a fault is wanted that needs one. Raises FaultUnavailableError."""
         wanted = {kind for plane, kind in self._site.wanted if plane == self.name}
-        placement = Placement()
+        nodes: dict[str, NodePlacement] = {}
         if wanted & _ON_VOLUMES:
             self._volumes = Volumes(self._site)
             nodes = {node: self._volumes.placement(node) for node in self._volumes.of}
-            placement = Placement(nodes=nodes)
             self._add(PowerLoss(self._cluster, self._volumes))
             self._add(RefusedWrites(self._cluster, self._volumes))
         files = DataFiles(self._cluster, self._volumes)
         self._add(SystemCalls(self._site, files))
-        return placement
+        self._add(DamagedFiles(self._site, files))
+        if "swapped-file" in wanted:
+            keep = keeping(self._site, {node: self._data(node) for node in self._cluster.spec.nodes})
+            nodes = {node: keep[node].with_(nodes.get(node, NodePlacement())) for node in keep}
+        return Placement(nodes=nodes)
 
     def targets(self, fault: Fault) -> tuple[str, ...]:
         """The nodes themselves. Raises FaultInputError, NemesisError."""
@@ -100,6 +105,9 @@ class StoragePlane:
             family.close()
         if self._volumes is not None:
             self._volumes.close()
+
+    def _data(self, node: str) -> Path:
+        return self._volumes.of[node].data if self._volumes else self._cluster.data_directory(node)
 
     def _add(self, family: Family) -> None:
         self._families |= dict.fromkeys(family.kinds, family)

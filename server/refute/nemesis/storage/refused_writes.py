@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, ClassVar
 from refute.history.fault import Reading, Signal
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Snapshot
+from refute.nemesis.storage.data_files import regular_files
 from refute.nemesis.storage.family import kill_all, listed, not_running, start_those_that_ended, three, worst
 from refute.nemesis.storage.node_log import NodeLogs
 from refute.nemesis.storage.power_loss import remount_undo
@@ -176,11 +176,11 @@ class RefusedWrites:
 
     def _opens(self, node: str) -> Reading:
         path = self._own_data(node)
-        newest = _newest_file(path) if path is not None else None
-        if newest is None:
+        names = regular_files(path) if path is not None else []
+        if path is None or not names:
             return None
         try:
-            os.close(os.open(newest, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK))
+            os.close(os.open(path / names[0], os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK))
         except OSError as error:
             return errno.errorcode.get(error.errno or 0, str(error.errno))
         return "ok"
@@ -252,17 +252,3 @@ def _beyond(seen: Reading, free: int) -> Reading:
     if seen is None or isinstance(seen, str):
         return None
     return 0 if seen <= free + _SLACK_BYTES else int(seen) - free
-
-
-def _newest_file(folder: Path) -> Path | None:
-    newest, when = None, -1.0
-    for parent, _, files in os.walk(folder):
-        for name in files:
-            path = Path(parent, name)
-            try:
-                found = path.lstat()
-            except OSError:
-                continue
-            if found.st_mtime > when and stat.S_ISREG(found.st_mode):
-                newest, when = path, found.st_mtime
-    return newest

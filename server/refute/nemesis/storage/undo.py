@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from refute.nemesis.process.undo import VERBS as PROCESS_VERBS
+from refute.nemesis.storage.damaged_files import remove_copies
 from refute.nemesis.storage.refused_writes import empty, filler_of
 from refute.nemesis.storage.tracer import detach, still_attached
 from refute.nemesis.storage.volume import Volume, loops_of, within
@@ -64,5 +65,9 @@ VERBS = {
     ),
     "empty": UndoVerb(_empty, _still_full),
     "remount": UndoVerb(_remount, _takes_no_writes),
+    "remove-copies": UndoVerb(
+        lambda handle: remove_copies(Path(handle["folder"])),
+        lambda handle: f"{handle['folder']} is still there" if Path(handle["folder"]).exists() else None,
+    ),
     "remove-image": UndoVerb(_remove_image, _image_left),
 }

@@ -154,12 +154,26 @@ ENTRIES = (
             is_not="an error that is reported: the file is simply other than it was",
             tests=_DURABLE,
             cannot_test=("performance", "fairness", "liveness"),
-            parameters=(Parameter("file", "text", "pattern of the file's path in the data directory"), *more),
-            needs="a node that is stopped",
+            parameters=(
+                Parameter(
+                    "file",
+                    "text",
+                    "pattern of its path in the data directory, or of its name; of several the newest",
+                ),
+                *more,
+            ),
+            needs="nothing; a node that runs is killed for it. swapped-file is wanted before the nodes start: "
+            "each start then keeps a copy of the data",
             probe="a file of our own is changed",
             injector="digest of the file before and after",
-            victim="what the node says, or how it ends, when it is started again",
-            cleanup="none: the damage is meant to stay; a copy of the file is kept in the run's directory",
+            victim="of the next start: the file is read (time of access), lines of the log that name damage, "
+            "or another end than being ready",
+            cleanup="the node is started; the damage is meant to stay, in data that end with the run. A node "
+            "that ends because of it gets its file back from the copy that is kept in the run's directory",
+            infidelities=(
+                "one file of each node, while a broken disk may damage several",
+                "where the file system is mounted with noatime, a read does not show",
+            ),
         )
         for kind, does, more in (
             (
@@ -169,7 +183,7 @@ ENTRIES = (
             ),
             ("bit-flip", "one bit of a file is flipped", (Parameter("count", "count", "how many bits", 1),)),
             ("lost-file", "a file is gone", ()),
-            ("swapped-file", "a file is an earlier version of itself", ()),
+            ("swapped-file", "a file is what it was when the node was started last", ()),
         )
     ),
     _clock(
