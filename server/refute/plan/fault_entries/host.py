@@ -162,7 +162,7 @@ ENTRIES = (
                 ),
                 *more,
             ),
-            needs="nothing; a node that runs is killed for it. swapped-file is wanted before the nodes start: "
+            needs="nothing; a node that runs is killed for it. swapped-file is wanted before the start: "
             "each start then keeps a copy of the data",
             probe="a file of our own is changed",
             injector="digest of the file before and after",
