@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +13,11 @@ from refute.errors import RefuteError
 from refute.history.fault import FaultPhase, Landing
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.plan.document import PlanError
+from refute.plan.step import Await
+from refute.system.observer import Seen
 from refute.system.process_table import identify, state
 from tests.nemesis.conftest import Room
-from tests.nemesis.peers import PROGRAM, ask, eventually
+from tests.nemesis.peers import PROGRAM, ask, become, eventually
 
 
 def moved(landing: Landing) -> dict[str, list[str]]:
@@ -94,6 +98,42 @@ def test_a_killed_node_can_come_back_in_another_version(open_room: Callable[...,
     room.apply({"kill": "n1"}, "n1")
     room.nemesis.heal("n1", version="next")
     assert ask(room.cluster, "n1")["version"] == "second"
+
+
+@pytest.mark.fault("process", "rolling-restart", shows="landing")
+def test_an_upgrade_passes_through_a_mixed_cluster_and_is_rolled_back(open_room: Callable[..., Room]) -> None:
+    command = [*open_room(1, started=False).cluster.spec.command, "--version", "second"]
+    room = open_room(3, versions={"next": {"command": command}, "tuned": {"env": {"TUNED": "yes"}}})
+
+    def roll(version: str, *order: str) -> list[str]:
+        written = {"plane": "process", "kind": "rolling-restart", "order": list(order), "version": version}
+        fault = room.apply({"fault": written}, *order)
+        assert eventually(lambda: room.phases[-1] == f"{fault} healed", 20)
+        assert room.nemesis.landing(fault).landed
+        return [ask(room.cluster, node)["version"] for node in ("n1", "n2", "n3")]
+
+    assert roll("next", "n2") == ["first", "second", "first"]
+    assert roll("next", "n1", "n3") == ["second", "second", "second"]
+    assert roll("first", "n3", "n2", "n1") == ["first", "first", "first"]
+    assert roll("tuned", "n1") == ["first", "first", "first"]  # the same build in another configuration
+    environment = Path(f"/proc/{room.cluster.node('n1').pid}/environ").read_bytes()
+    assert b"TUNED=yes" in environment
+    assert [ask(room.cluster, node)["boots"] for node in ("n1", "n2", "n3")] == [4, 3, 3]
+
+
+@pytest.mark.fault("process", "kill", shows="landing")
+def test_a_node_is_killed_at_the_line_that_it_logs(room: Room) -> None:
+    wanted = Await.model_validate({"lines": [{"node": "n2", "matches": "role leader term 77"}]})
+    becoming = threading.Timer(0.1, become, [room.cluster, "n2", "leader", 77])
+    becoming.start()
+    seen = room.observer.wait_for(wanted)
+    assert isinstance(seen, Seen)
+    fault = room.apply({"kill": "n2"}, "n2", trigger=seen)
+    becoming.join()
+    assert room.cluster.log_path("n2").read_text().rstrip().endswith("role leader term 77")
+    assert room.events[-1].trigger is not None
+    room.nemesis.heal("n2")
+    assert room.nemesis.landing(fault).landed
 
 
 @pytest.mark.fault("process", "rolling-restart", shows="landing")
@@ -200,9 +240,9 @@ def test_healing_twice_does_no_harm(room: Room) -> None:
         ),
         ({"pause": "n1", "version": "x"}, ("n1",), "process pause takes no 'version'"),
         (
-            {"fault": {"plane": "storage", "kind": "disk-full", "node": "n1"}},
-            ("n1",),
-            "no mechanism for storage",
+            {"fault": {"plane": "client", "kind": "reorder"}},
+            (),
+            "no mechanism for client reorder",
         ),
     ],
 )

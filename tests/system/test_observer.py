@@ -143,6 +143,41 @@ def test_every_and_any_node(cluster: Cluster, observer: Observer) -> None:
     assert late.words.startswith("is_leader holds at no node")
 
 
+def test_a_line_that_is_logged_from_now_on_is_awaited(cluster: Cluster, observer: Observer) -> None:
+    become(cluster, "n2", "leader", 400)  # logged before, so it does not count
+    wanted = {"lines": {"node": "n2", "matches": "role leader term 4[0-9]+"}}
+    waited = observer.wait_for(Await.model_validate({**wanted, "timeout": "200ms"}))
+    assert isinstance(waited, TimedOut)
+    assert "n2 has logged no line with 'role leader term 4[0-9]+'" in waited.words
+    later = threading.Timer(0.1, become, [cluster, "n2", "leader", 401])
+    later.start()
+    seen = observer.wait_for(Await.model_validate(wanted))
+    later.join()
+    assert isinstance(seen, Seen)
+    assert 0.05 < seen.waited_s < 5
+
+
+def test_a_line_may_be_of_any_node_of_a_reference_and_of_no_other(
+    cluster: Cluster, observer: Observer
+) -> None:
+    def waits(node: str, logging: str) -> bool:
+        wanted = {"lines": [{"node": node, "matches": "term 500"}], "timeout": "700ms"}
+        later = threading.Timer(0.1, become, [cluster, logging, "follower", 500])
+        later.start()
+        seen = observer.wait_for(Await.model_validate(wanted))
+        later.join()
+        return isinstance(seen, Seen)
+
+    assert waits("all", "n3")
+    assert waits("not n1", "n3")
+    assert not waits("n1", "n3")
+
+
+def test_a_pattern_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"'\(' is not a regular expression"):
+        Await.model_validate({"lines": [{"node": "n1", "matches": "("}]})
+
+
 def test_a_recorded_operation_can_be_awaited(cluster: Cluster) -> None:
     recorded: list[str] = []
 

@@ -18,7 +18,7 @@ from refute.plan.step import (
     OperationStep,
 )
 from refute.plan.step_notation import read_step, split_alias
-from refute.plan.system_spec import SystemSpec
+from refute.plan.system_spec import FIRST, SystemSpec
 
 EVERYWHERE = frozenset({"any", "random", "all", "spread", "client"})
 
@@ -186,6 +186,8 @@ class _SystemNames:
                 self._node(node, path, aliases)
         for state in (*wanted.every_node, *wanted.any_node):
             self._state(state, path)
+        for line in wanted.lines:
+            self._node(line.node, path, aliases)
         for condition in wanted.values:
             self._state(condition.state, path)
             self._node(condition.node, path, aliases)
@@ -216,7 +218,7 @@ class _SystemNames:
 
     def _version(self, name: str | None, path: tuple[str | int, ...]) -> None:
         if name is not None:
-            self._one_of("unknown-version", "version", name, self.system.versions, path)
+            self._one_of("unknown-version", "version", name, (FIRST, *self.system.versions), path)
 
     def _kind(self, kind: str, path: tuple[str | int, ...]) -> None:
         if self.kinds:

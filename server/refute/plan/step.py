@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from refute.plan.system_spec import Strict
 from refute.plan.units import Seconds
@@ -46,6 +47,7 @@ class Await(Strict):
 
     `roles`: for each state, `known` (some node), `none`, `not REF` (some node, and none of REF) or a node.
     `every_node` and `any_node` name states; `values` compare the value of a state at a node;
+    `lines` wait for a line that a node logs from now on: `[{node: leader, matches: "sent snapshot"}]`;
     `operation` waits for a recorded operation: `{kind: read, outcome: ok, key: k, count: 1}`.
     """
 
@@ -53,6 +55,7 @@ class Await(Strict):
     every_node: tuple[str, ...] = ()
     any_node: tuple[str, ...] = ()
     values: tuple[ValueCondition, ...] = ()
+    lines: tuple[LineCondition, ...] = ()
     operation: dict[str, Any] | None = None
     timeout: Seconds = 15.0
 
@@ -67,8 +70,9 @@ class Await(Strict):
         for name in ("every_node", "any_node"):
             if isinstance(kept.get(name), str):
                 kept[name] = [kept[name]]
-        if isinstance(kept.get("values"), dict):
-            kept["values"] = [kept["values"]]
+        for name in ("values", "lines"):
+            if isinstance(kept.get(name), dict):
+                kept[name] = [kept[name]]
         return kept | {"roles": kept.get("roles", {}) | roles}
 
 
@@ -81,6 +85,22 @@ class ValueCondition(Strict):
     not_equals: Any = None
     at_least: float | None = None
     at_most: float | None = None
+
+
+class LineCondition(Strict):
+    """A line of a node's log, or of that of any node of a reference such as `all`: a regular expression."""
+
+    node: NodeRef
+    matches: str
+
+    @field_validator("matches")
+    @classmethod
+    def _is_a_pattern(cls, written: str) -> str:
+        try:
+            re.compile(written)
+        except re.error as error:
+            raise ValueError(f"{written!r} is not a regular expression: {error}") from error
+        return written
 
 
 class VictimSignal(Strict):

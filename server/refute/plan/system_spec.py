@@ -204,6 +204,10 @@ class Client(Strict):
         return self
 
 
+FIRST = "first"
+"""The version that a description begins with, so that an upgrade can be rolled back."""
+
+
 class SystemSpec(Strict):
     """One system that scenarios run against: N processes on loopback."""
 
@@ -238,10 +242,16 @@ class SystemSpec(Strict):
                 data["variables"] = {name: str(value) for name, value in data["variables"].items()}
         return data
 
+    def has_version(self, name: str) -> bool:
+        """Whether nodes can be started in that version; `first` is what `command` and `env` say."""
+        return name == FIRST or name in self.versions
+
     @model_validator(mode="after")
     def _names_exist(self) -> Self:
         if len(set(self.nodes)) != len(self.nodes):
             raise ValueError("two nodes have the same name")
+        if FIRST in self.versions:
+            raise ValueError("the version 'first' is what command and env say: give yours another name")
         if self.links and self.links.port not in self.ports:
             raise ValueError(f"links names port {self.links.port!r}, not one of {list(self.ports)}")
         for probe in self.ready:

@@ -152,7 +152,7 @@ class Stage:
     def wait(self, condition: Await) -> tuple[Any, str]:
         """What was waited for (a trigger for the nemesis), or None and why it did not come."""
         seen: Any = None
-        if condition.roles or condition.every_node or condition.any_node or condition.values:
+        if condition.model_dump(exclude={"operation", "timeout"}, exclude_defaults=True):
             states = condition.model_copy(update={"operation": None})
             seen = self.observer.wait_for(states, self.aliases, stop=self.stop)
             if isinstance(seen, TimedOut):

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from refute.errors import UnavailableError
-from refute.plan.system_spec import SystemSpec
+from refute.plan.system_spec import FIRST, SystemSpec
 from refute.resources import folder
 from refute.system.errors import ClusterError, ClusterInputError
 from refute.system.node import Exit, NodeProcess
@@ -350,9 +350,9 @@ class Cluster:
     def command(self, node: str, version: str | None = None) -> list[str]:
         """The words with which a node is started, in a version of it. Raises ClusterInputError."""
         words = self.spec.command
-        if version:
+        if version and version != FIRST:
             if version not in self.spec.versions:
-                known = ", ".join(self.spec.versions) or "none"
+                known = ", ".join((FIRST, *self.spec.versions))
                 raise ClusterInputError(f"there is no version {version!r}; there are: {known}", where=node)
             words = self.spec.versions[version].command or words
         return render_words(words, self.variables(node), where=f"command of {node}")

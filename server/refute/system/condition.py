@@ -80,6 +80,7 @@ def states_needed(
     """The states that have to be read for a condition, those of the roles in its references included."""
     needed = [*condition.roles, *condition.every_node, *condition.any_node]
     references = [text for text in condition.roles.values() if text not in ("known", "none")]
+    references += [line.node for line in condition.lines]
     for value in condition.values:
         needed.append(value.state)
         references.append(value.node)
@@ -99,6 +100,7 @@ def evaluate(
     aliases: Mapping[str, str],
     settle: Callable[[str], str | None],
     operation_seen: Callable[[Mapping[str, Any]], bool] | None,
+    line_seen: Callable[[int, Sequence[str]], bool] = lambda _number, _nodes: False,
     past_patience: bool = True,
 ) -> Verdict:
     """Whether all parts of the condition hold at once in the latest readings. Raises ClusterInputError.
@@ -154,6 +156,9 @@ def evaluate(
     for value in condition.values:
         if missing := _value_missing(value, claims, since_ns, nodes_of(value.node), used):
             return Verdict(False, missing)
+    for number, line in enumerate(condition.lines):
+        if not line_seen(number, nodes_of(line.node)):
+            return Verdict(False, f"{line.node} has logged no line with {line.matches!r} since")
     if condition.operation is not None and not (operation_seen and operation_seen(condition.operation)):
         return Verdict(False, f"no operation {condition.operation} yet")
     return Verdict(True, "", roles, used)

@@ -16,6 +16,7 @@ from refute.plan.system_spec import SystemSpec
 from refute.system.cluster import Cluster
 from refute.system.condition import Claims, Verdict, evaluate, states_needed
 from refute.system.errors import ClusterInputError
+from refute.system.new_lines import NewLines
 from refute.system.node_reference import resolve
 from refute.system.source import Observation, Source, open_source
 
@@ -151,6 +152,7 @@ class Observer:
             self._require_state(state)
         if condition.operation is not None and self.operation_seen is None:
             raise ClusterInputError("nothing is recorded here, so that no operation can be awaited")
+        lines = NewLines(self.cluster, condition.lines)
         over = threading.Event()
         for node in self.spec.nodes if needed else ():
             threading.Thread(
@@ -159,24 +161,23 @@ class Observer:
         try:
             while True:
                 with self._changed:
-                    verdict = self._look(condition, aliases or {}, began_ns)
+                    verdict = self._look(condition, aliases or {}, began_ns, lines)
                     if not verdict.holds and time.monotonic_ns() < deadline_ns:
                         self._changed.wait(_LARGEST_WAIT_S if needed else interval_s)
-                        verdict = self._look(condition, aliases or {}, began_ns)
+                        verdict = self._look(condition, aliases or {}, began_ns, lines)
                 now = time.monotonic_ns()
                 if verdict.holds:
                     return self._seen(verdict, began_ns, now)
                 stopped = stop is not None and stop.is_set()
                 if stopped or now >= deadline_ns:
                     waited = (now - began_ns) / 1e9
-                    last = (
-                        self._claims.words(needed, began_ns) if needed else "no such operation was recorded"
-                    )
+                    last = self._claims.words(needed, began_ns) if needed else "nothing of it was recorded"
                     return TimedOut(waited, f"{verdict.missing}; last seen: {last}", stopped)
         finally:
             over.set()
 
-    def _look(self, condition: Await, aliases: Mapping[str, str], since_ns: int) -> Verdict:
+    def _look(self, condition: Await, aliases: Mapping[str, str], since_ns: int, lines: NewLines) -> Verdict:
+        lines.look()
         return evaluate(
             condition,
             self._claims,
@@ -185,6 +186,7 @@ class Observer:
             aliases=aliases,
             settle=lambda state: self._settle(state, since_ns),
             operation_seen=self.operation_seen,
+            line_seen=lines.seen,
             past_patience=time.monotonic_ns() - since_ns > _PATIENCE_NS,
         )
 

@@ -54,7 +54,7 @@ class MembershipPlane:
                 known = ", ".join(sorted(self._cluster.spec.commands)) or "none"
                 raise FaultInputError(f"{fault.kind}: there is no command {written!r}; there are: {known}")
         version = fault.parameters.get("version")
-        if version and version not in self._cluster.spec.versions:
+        if version and not self._cluster.spec.has_version(version):
             raise FaultInputError(f"the system has no version {version!r}", where=fault.nodes[0])
         if not self._cluster.node(fault.nodes[0]).running:
             raise NemesisError("it has ended", where=fault.nodes[0])

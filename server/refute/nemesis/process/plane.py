@@ -72,7 +72,7 @@ class ProcessPlane:
             if fault.kind == "pause" and process.running and state(process.pid) == "T":
                 raise NemesisError("it is paused already", where=node)
             version = fault.parameters.get("version")
-            if version and version not in self._cluster.spec.versions:
+            if version and not self._cluster.spec.has_version(version):
                 raise FaultInputError(f"the system has no version {version!r}", where=node)
         return fault.nodes
 

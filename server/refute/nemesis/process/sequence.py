@@ -80,8 +80,8 @@ class Sequence(threading.Thread):
             self._did(f"{node} is ready")
 
     def _start(self, node: str) -> None:
-        self._cluster.start_node(node, self._fault.parameters.get("version"))
-        self._did(f"started {node}")
+        process = self._cluster.start_node(node, self._fault.parameters.get("version"))
+        self._did(f"started {node}" + (f" as {process.version}" if process.version else ""))
 
     def _did(self, what: str) -> None:
         self.steps.append((time.monotonic_ns(), what))

@@ -65,7 +65,7 @@ class PowerLoss:
         if not fault.nodes:
             raise FaultInputError("power-loss: name a node, or all")
         version = fault.parameters.get("version")
-        if version and version not in self._cluster.spec.versions:
+        if version and not self._cluster.spec.has_version(version):
             raise FaultInputError(f"the system has no version {version!r}", where=listed(fault.nodes))
         for node in fault.nodes:
             self._volumes.require_used(node)

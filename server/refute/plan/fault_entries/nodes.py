@@ -7,7 +7,9 @@ from functools import partial
 from refute.plan.fault_entry import FaultEntry, Parameter
 
 _VERSION = Parameter(
-    "version", "text", "the version (of the system's description) in which it is started again"
+    "version",
+    "text",
+    "the version (of the system's description; first: as it began) in which it is started again",
 )
 _MEMORY = "the page cache survives: nothing that was written is lost, synced or not"
 _process = partial(
