@@ -25,7 +25,7 @@ SPEC = SystemSpec.model_validate(
         "ports": ["client", "peer"],
         "cwd": "{examples}/quorumkv",
         "env": {"PYTHONDONTWRITEBYTECODE": "1"},
-        "command": "{python} -m quorumkv --node {node} --client-port {port.client} --peer-port {port.peer} "
+        "command": "{python} -m quorumkv --node {node} --host {host} --client-port {port.client} --peer-port {port.peer} "
         "--peers {peers} --data {data} --tenant default:dev",
         "links": {"port": "peer"},
         "states": {

@@ -19,6 +19,7 @@ import pytest
 from refute.nemesis.ledger import MARK, read_ledger, registered_ledgers
 from refute.resources import folder
 from refute.system.process_table import processes_with_mark
+from tests.nemesis.left import left_behind
 from tests.nemesis.peers import eventually
 from tests.nemesis.scheduled import SECONDS
 
@@ -65,6 +66,7 @@ def test_nothing_is_left(seed: int, tmp_path: Path) -> None:
         state = read_ledger(tmp_path / "run" / "ledger")
         assert state.closed
         assert state.on == []
+        assert left_behind(tmp_path / "run", run) == []
         assert [
             path.name
             for path in sockets.iterdir()
