@@ -17,6 +17,7 @@ from refute.nemesis.process.plane import ProcessPlane
 from refute.nemesis.proxy.plane import ProxyPlane
 from refute.nemesis.resource.plane import ResourcePlane
 from refute.nemesis.storage.plane import StoragePlane
+from refute.nemesis.toxiproxy.plane import ToxiproxyPlane
 from refute.plan.document import PlanError
 from refute.plan.fault_catalog import CATALOG, fault_entry
 from refute.plan.fault_catalog import PLANES as CATALOG_PLANES
@@ -24,6 +25,7 @@ from refute.plan.fault_catalog import PLANES as CATALOG_PLANES
 PLANES: dict[str, type[Plane]] = {
     "process": ProcessPlane,
     "proxy": ProxyPlane,
+    "toxiproxy": ToxiproxyPlane,  # after the proxies, in front of which it stands
     "netns": NetnsPlane,
     "clock": ClockPlane,
     "resource": ResourcePlane,
@@ -62,9 +64,10 @@ def planes_for(site: Site) -> list[Plane]:
     namespaces: with the one there is not the other. Raises FaultInputError where both are wanted.
     """
     wanted = {plane for plane, _ in site.wanted}
-    if {"proxy", "netns"} <= wanted:
+    if "netns" in wanted and (others := wanted & {"proxy", "toxiproxy"}):
         raise FaultInputError(
-            "faults of the planes proxy and netns cannot be had in one run: a link goes through one of them",
+            f"faults of the planes {min(others)} and netns cannot be had in one run: a link goes through "
+            "one of them",
             hint="write all faults of links for one plane, or put them into two scenarios",
         )
     there = (ALWAYS | wanted) - ({"proxy"} if "netns" in wanted else set())

@@ -129,8 +129,9 @@ class Nemesis:
         placement = Placement()
         for plane in planes_for(site):
             self._planes[plane.name] = plane
-            placement = placement.with_(plane.prepare())
-        self.cluster.place(placement)
+            made = plane.prepare()
+            self.cluster.place(made)  # a later plane may stand in front of this one
+            placement = placement.with_(made)
         self._sampler.start()
         return placement
 

@@ -85,7 +85,17 @@ def socket_bytes(pairs: Iterable[Pair]) -> dict[Pair, SocketBytes]:
 
 def established_to(ports: Iterable[int]) -> list[Pair]:
     """The established IPv4 connections that were accepted on these ports; empty where nobody can be asked."""
-    wanted: set[int] = set(ports)
+    wanted = set(ports)
+    return [pair for pair in _established(wanted) if pair[0][1] in wanted]
+
+
+def established_from(ports: Iterable[int]) -> list[Pair]:
+    """The established IPv4 connections to these ports, at the ends that have opened them."""
+    wanted = set(ports)
+    return [pair for pair in _established(wanted) if pair[1][1] in wanted]
+
+
+def _established(wanted: set[int]) -> list[Pair]:
     found: list[Pair] = []
     if not SOCKETS_CAN_BE_ASKED:
         return found
@@ -93,7 +103,7 @@ def established_to(ports: Iterable[int]) -> list[Pair]:
         for family in (socket.AF_INET, socket.AF_INET6):
             for body in _ask(family, _ESTABLISHED, _WHICH.pack(0, 0, b"", b""), REQUEST | DUMP):
                 local_port, remote_port = _PORTS.unpack_from(body, _ID_AT)
-                if local_port in wanted:
+                if local_port in wanted or remote_port in wanted:
                     addresses = [body[at : at + 16] for at in (_ID_AT + 4, _ID_AT + 20)]
                     local, remote = (_ipv4(family, each) for each in addresses)
                     if local and remote:

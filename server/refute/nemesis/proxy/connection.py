@@ -158,7 +158,9 @@ class Connection:
         self.closed = True
         for flow in self.flows():
             if flow.sink is not None and flow.sink.socket.fileno() >= 0:
-                flow.link.acked_by_closed += flow.sink.acked_bytes()
+                acked = flow.sink.acked_bytes()
+                flow.link.acked_by_closed += acked
+                flow.link.asked_by_closed += acked if flow is self.forward else 0
         self.near.close(reset=reset)
         if self.far is not None:
             self.far.close(reset=reset)

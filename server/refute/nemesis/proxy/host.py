@@ -182,7 +182,9 @@ class Host:
 
     def _stats(self) -> dict[str, dict[str, int]]:
         stats = {
-            link.name: link.counters() | {"acked_bytes": link.acked_by_closed, "open": 0, "held_now": 0}
+            link.name: link.counters()
+            | {"acked_bytes": link.acked_by_closed, "asked_bytes": link.asked_by_closed}
+            | {"open": 0, "held_now": 0}
             for link in self._links.values()
         }
         for connection in self._connections:
@@ -190,7 +192,9 @@ class Host:
                 of_link = stats[flow.link.name]
                 of_link["held_now"] += flow.queued
                 if flow.sink is not None and flow.sink.up and flow.sink.socket.fileno() >= 0:
-                    of_link["acked_bytes"] += flow.sink.acked_bytes()
+                    acked = flow.sink.acked_bytes()
+                    of_link["acked_bytes"] += acked
+                    of_link["asked_bytes"] += acked if flow is connection.forward else 0
                     of_link["open"] += 1
         return stats
 

@@ -34,7 +34,7 @@ COUNTERS = (
 class Link:
     """The bytes that one node sends to another, over whichever connection."""
 
-    __slots__ = ("acked_by_closed", "caller", "callee", "effect", "rules", *COUNTERS)
+    __slots__ = ("acked_by_closed", "asked_by_closed", "caller", "callee", "effect", "rules", *COUNTERS)
 
     def __init__(self, caller: str, callee: str) -> None:
         self.caller = caller
@@ -42,6 +42,7 @@ class Link:
         self.rules: dict[str, Rule] = {}
         self.effect: Effect | None = None
         self.acked_by_closed = 0
+        self.asked_by_closed = 0  # of these, on connections that the caller has opened
         for name in COUNTERS:
             setattr(self, name, 0)
 

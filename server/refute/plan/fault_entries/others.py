@@ -16,12 +16,16 @@ ENTRIES = (
             cannot_test=("durability",),
             targets="links",
             parameters=(*LINKS, *more),
-            needs="a running toxiproxy, its address in the environment",
+            needs="a running toxiproxy at 127.0.0.1:8474, or at the address in REFUTE_TOXIPROXY",
             probe="a toxic is set on a proxy of our own and taken off again",
-            injector="the toxic as its API shows it, bytes of its metrics",
-            victim="bytes per second of the link",
+            injector="the toxic, or the proxy that is off, as its API shows it",
+            victim="bytes that the receiver's kernel acknowledges behind it; for reset, the caller's sockets",
             cleanup="exactly our own toxics and proxies are removed",
-            infidelities=("connect() still succeeds",),
+            infidelities=(
+                "connect() still succeeds",
+                "only what a node sends on connections that it has opened itself is hit: its answers on the "
+                "others pass",
+            ),
         )
         for kind, does, tests, more in (
             ("down", "the proxy of a link is switched off", ("safety", "liveness", "membership"), ()),
