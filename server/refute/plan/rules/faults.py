@@ -114,10 +114,18 @@ def fault_without_system_signal(review: Review) -> Iterator[Hit]:
 )
 def exit_code_as_evidence(review: Review) -> Iterator[Hit]:
     """Landing evidence is the success of the command that applied the fault."""
-    for scenario, block in review.scenarios:
-        said, line = (seven_m(review.plan, scenario.id) or {}).get("landing evidence", ("", block.line))
-        if found := EXIT_CODE.search(said):
-            yield line, "7.M", scenario.id, f"{found[0]!r} does not show that the fault landed"
+    for section in review.plan.sections:
+        if section.number == "7.M":
+            said, line = (seven_m(review.plan, section.scenario) or {}).get("landing evidence", ("", 0))
+            if found := EXIT_CODE.search(said):
+                yield line, "7.M", section.scenario, f"{found[0]!r} does not show that the fault landed"
+    for table in review.plan.tables:
+        places = [at for at, name in enumerate(table.header) if re.search(r"evidence|landing", name, re.I)]
+        for row in table.rows if table.section.startswith(("7", "6")) and table.section != "7.M" else ():
+            for at in places:
+                if found := EXIT_CODE.search(row.cells[at]):
+                    what = f"{found[0]!r} does not show that the fault landed"
+                    yield row.line, table.section, table.scenario, what
 
 
 @rule(

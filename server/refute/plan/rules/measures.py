@@ -44,7 +44,8 @@ def incomplete_slo(review: Review) -> Iterator[Hit]:
         said = claim.text + "\n" + "\n".join(review.scenario_text(scenario.id) for scenario in trying)
         parts = (("threshold", _THRESHOLD), ("window", _WINDOW), ("load", _LOAD))
         missing = [name for name, words in parts if not words.search(said)]
-        if trying and missing:
+        excused = not trying and review.names(review.text_of("7c", "8"), claim.id)
+        if missing and not excused:
             yield claim.line, "1b", claim.id, f"{claim.id} states no {', no '.join(missing)}"
 
 

@@ -147,7 +147,8 @@ def checker_sees_nothing(review: Review) -> Iterator[Hit]:
         kinds = kinds_of(scenario, review.plan.systems.get(scenario.system))
         for place, check in enumerate(scenario.check):
             entry = review.checkers.get(check.checker)
-            if entry and kinds and entry.kinds and not kinds & set(entry.kinds):
+            consumed = set(entry.kinds) if entry else set()
+            if entry and kinds and consumed and "any" not in consumed and not kinds & consumed:
                 what = (
                     f"{check.checker} consumes {', '.join(entry.kinds)}; {scenario.id} does "
                     f"{', '.join(sorted(kinds))}"
