@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 NOBODY = 65534
@@ -23,6 +27,43 @@ rmdir "$kept"
 shift
 exec "$@"
 """
+
+
+@contextmanager
+def open_home() -> Iterator[Path]:
+    """A directory in which an ordinary user may write; those of pytest are for their owner only."""
+    made = Path(tempfile.mkdtemp(prefix="refute-nobody-"))
+    made.chmod(0o777)
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made)
+
+
+def run_as_ordinary_user(
+    command: Sequence[str], home: Path, timeout_s: float
+) -> subprocess.CompletedProcess[str]:
+    """Run a command of this interpreter in the checkout, with `home` as its home."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return subprocess.run(
+        as_ordinary_user([sys.executable, "-B", *command]),
+        cwd=CHECKOUT,
+        env=environment | {"HOME": str(home)},
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+
+
+def run_tests_as_ordinary_user(tests: str, timeout_s: float) -> str:
+    """Run a test file, or one test of it, as an ordinary user; what pytest said. Fails where it did not pass."""
+    options = ["-q", "-s", "-m", "systems", "-p", "no:cacheprovider"]
+    with open_home() as home:
+        command = ["-m", "pytest", *options, "--basetemp", str(home / "tests"), tests]
+        done = run_as_ordinary_user(command, home, timeout_s)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    return done.stdout
 
 
 def as_ordinary_user(command: Sequence[str]) -> list[str]:
