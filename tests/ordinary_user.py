@@ -40,13 +40,22 @@ def open_home() -> Iterator[Path]:
         shutil.rmtree(made)
 
 
+# In a user namespace that allows no further one, and without a right in it.
+_NO_NAMESPACES = [
+    *("unshare", "--user", "--map-current-user", "--keep-caps", "sh", "-c"),
+    'echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --inh-caps=-all --ambient-caps=-all "$@"',
+    "sh",
+]
+
+
 def run_as_ordinary_user(
-    command: Sequence[str], home: Path, timeout_s: float
+    command: Sequence[str], home: Path, timeout_s: float, *, namespaces: bool = True
 ) -> subprocess.CompletedProcess[str]:
     """Run a command of this interpreter in the checkout, with `home` as its home."""
+    refused = [] if namespaces else _NO_NAMESPACES
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     return subprocess.run(
-        as_ordinary_user([sys.executable, "-B", *command]),
+        as_ordinary_user([*refused, sys.executable, "-B", *command]),
         cwd=CHECKOUT,
         env=environment | {"HOME": str(home)},
         capture_output=True,

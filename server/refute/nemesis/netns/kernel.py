@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 
-from refute.nemesis.errors import NemesisError
+from refute.nemesis.errors import FaultUnavailableError
 
 _NEW_MOUNTS, _NEW_NETWORK, _NEW_USER = 0x00020000, 0x40000000, 0x10000000
 _DIE_WITH_PARENT = 1
@@ -39,7 +39,7 @@ def as_holder() -> list[str]:
     """Words before a command that give it namespaces of its own, and the right to shape their network.
 
     Root has the right without a user namespace, so that nodes keep whatever else root may do. Raises
-    NemesisError with what the kernel says where neither way is open.
+    FaultUnavailableError with what the kernel says where neither way is open.
     """
     plain = ["unshare", "--net", "--mount", "--propagation", "slave", "--"]
     with_user = [*plain[:1], "--user", "--map-current-user", "--keep-caps", *plain[1:]]
@@ -55,7 +55,7 @@ def as_holder() -> list[str]:
         if tried.returncode == 0:
             return words
         said = tried.stderr.strip() or f"exit {tried.returncode}"
-    raise NemesisError(
+    raise FaultUnavailableError(
         f"namespaces are refused here: {said}",
         hint="allow user namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone), "
         "or run as root",

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from refute.nemesis.errors import NemesisError
+from refute.nemesis.errors import FaultUnavailableError, NemesisError
 from refute.nemesis.netns.kernel import as_holder, entering, has_user_namespace
 from refute.nemesis.proxy.control import Control
 from refute.nemesis.proxy.undo import VERBS as OF_SOCKETS
@@ -28,7 +28,7 @@ class Network:
     """Namespaces, cables and switch of the nodes and of their clients; gone when it is closed.
 
     `anchors` are processes, one in each namespace; `folder` holds the control socket.
-    Raises NemesisError where it cannot be built here.
+    Raises FaultUnavailableError where it cannot be built here.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Network:
         said = _answer(process.stdin, process.stdout, configuration)
         if said is None or "error" in said:
             why = said["error"] if said else "it ended without a word"
-            raise NemesisError(f"the network cannot be built: {why}", where=self._log)
+            raise FaultUnavailableError(f"the network cannot be built: {why}", where=self._log)
         return said
 
 
