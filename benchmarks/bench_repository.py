@@ -27,6 +27,22 @@ if __name__ == "__main__":
         claims = extract_claims(snapshot)
         print(len(snapshot.files), sum(file.size for file in snapshot.files), len(claims.text()))
 """
+SIZES = """
+import sys
+from refute.repository.change_scope import scope_change
+from refute.repository.claims import extract_claims
+from refute.repository.mirror import open_repository
+from refute.repository.repository_map import map_repository
+from refute.repository.toolbox import discover_toolbox
+with open_repository(sys.argv[1], cache=sys.argv[2]) as snapshot:
+    answers = {
+        "map": map_repository(snapshot),
+        "claims": extract_claims(snapshot),
+        "toolbox": discover_toolbox(snapshot),
+        "scope HEAD": scope_change(snapshot, "HEAD"),
+    }
+    print(", ".join(f"{name} {len(answer.text())}" for name, answer in answers.items()))
+"""
 
 
 def asked(repository: Path, cache: Path, script: Path) -> tuple[float, float, str]:
@@ -64,7 +80,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
     figures: dict[str, list[tuple[float, float]]] = {"cold": [], "again": [], "one file changed": []}
-    printed = ""
+    printed = sizes = ""
     for _ in range(given.rounds):
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
@@ -77,8 +93,11 @@ def main() -> None:
                     change_one_file(clone)
                 seconds, megabytes, printed = asked(clone, place / "cache", script)
                 figures[name].append((seconds, megabytes))
-    files, size, characters = printed.split()
-    print(f"{files} files, {int(size) / 1e6:.1f} MB; the answer has {characters} characters")
+            script.write_text(SIZES)
+            sizes = asked(clone, place / "cache", script)[2]
+    files, size, _ = printed.split()
+    print(f"{files} files, {int(size) / 1e6:.1f} MB")
+    print(f"characters of the default answers (about four to a token): {sizes}")
     for name, rows in figures.items():
         print(f"{name:18} {min(rows)[0]:6.2f} s  {min(held for _, held in rows):6.0f} MB")
 

@@ -90,6 +90,41 @@ def test_a_quiet_change_needs_no_distributed_test(folder: Path, files: dict[str,
     assert why in found.why
 
 
+PYTHON = """class Broker:
+    def enqueue(self, message):
+        \"\"\"Puts a message on the queue.\"\"\"
+        return self.client.push(message)  # blocks
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "needed"),
+    [
+        ("Puts a message", "Appends a message", False),
+        ("queue.", "queue.\n\n        It is persisted.\n        ", False),
+        ("# blocks", "# may block", True),  # the line holds code as well
+        ("push(message)", "push(message, 1)", True),
+    ],
+)
+def test_a_doc_string_is_a_comment_and_code_beside_one_is_not(
+    folder: Path, before: str, after: str, needed: bool
+) -> None:
+    commit_files(folder, {"broker.py": PYTHON})
+    commit_files(folder, {"broker.py": PYTHON.replace(before, after)})
+    assert scope_of(folder, "HEAD").needs_distributed_test is needed
+
+
+@pytest.mark.parametrize("path", ["store.gemspec", "pyproject.toml", "docs/conf.py"])
+def test_manifests_and_the_code_of_documents_are_not_the_product(folder: Path, path: str) -> None:
+    commit_files(folder, {path: "x = 1\n"})
+    assert "Only build files" in scope_of(folder, "HEAD").why
+
+
+def test_a_comment_that_a_compiler_obeys_is_code(folder: Path) -> None:
+    commit_files(folder, {"store/store.go": "//go:build linux\n\n" + STORE})
+    assert scope_of(folder, "HEAD").needs_distributed_test
+
+
 def test_a_comment_mark_inside_code_is_not_a_quiet_change(folder: Path) -> None:
     commit_files(folder, {"store/store.go": STORE.replace("\treturn nil\n}", "\t// return nil\n}")})
     assert scope_of(folder, "HEAD").needs_distributed_test

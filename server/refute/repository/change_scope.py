@@ -8,20 +8,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from refute.repository.claims import claims_of
-from refute.repository.comments import clean_comment
 from refute.repository.facts import FileFacts
-from refute.repository.file_kinds import PROSE, language_of, role_of
+from refute.repository.file_kinds import GRAMMARS, PROSE, language_of, role_of
 from refute.repository.mirror import RepositorySnapshot, SourceFile
 from refute.repository.models import ChangedFile, ChangeScope, Claim, MapItem, Place, RelatedTest
 from refute.repository.problems import RepositoryError
 from refute.repository.related_tests import strength_of
 from refute.repository.repository_map import KINDS
 from refute.repository.survey import Survey, survey
+from refute.repository.syntax import read_syntax
 
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _STATUS = {"A": "added", "D": "deleted", "R": "renamed"}
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _COMMENT_LINE = re.compile(r"^\s*(//|/\*|\*|#(?!include|define|if|endif|else|pragma|\[)|--|%|;|\"\"\"|''')")
+_STARTS_COMMENT = re.compile(r"^\s*(?://|/\*|\*|#|[rRbBuU]{0,2}(?:\"\"\"|'''|\"|')|@\w*doc\b)")
+# comments that a compiler or an interpreter obeys
+_DIRECTIVE = re.compile(
+    r"^\s*(?://go:|// ?\+build|#!|#\s*-\*-|//\s*@ts-|#\s*(?:frozen_string_literal|cython:|distutils:)|/\*!\d)"
+)
 _QUIET_ROLES = frozenset({"entry", "document", "reference", "news", "licence", "translation", "example"})
 _MOST_BYTES_OF_DIFF = 40_000_000
 _MOST_CALLERS = 40
@@ -32,6 +37,8 @@ class _Change:
     path: str
     old_path: str
     status: str
+    old_blob: str = ""
+    new_blob: str = ""
     added: list[tuple[int, str]] = field(default_factory=list)
     removed: list[tuple[int, str]] = field(default_factory=list)
 
@@ -48,7 +55,7 @@ def scope_change(snapshot: RepositorySnapshot, change: str) -> ChangeScope:
     changes, truncated = _diff(snapshot, base, head)
     surveyed = survey(snapshot)
     by_path = {file.path: (file, facts) for file, facts in surveyed.files}
-    files = [_changed_file(row, by_path.get(row.path)) for row in changes]
+    files = [_changed_file(row, by_path.get(row.path), _only_comments(snapshot, row)) for row in changes]
     symbols = {name for file in files if file.role in ("code", "interface") for name in file.symbols}
     claims = _touched_claims(snapshot, surveyed, changes)
     surfaces = _surfaces(changes, by_path)
@@ -159,6 +166,8 @@ def _diff(snapshot: RepositorySnapshot, base: str, head: str) -> tuple[list[_Cha
             _shown(row.b_rawpath or row.a_rawpath),
             _shown(row.a_rawpath or row.b_rawpath),
             _STATUS.get(row.change_type or "", "modified"),
+            row.a_blob.hexsha if row.a_blob else "",
+            row.b_blob.hexsha if row.b_blob else "",
         )
         for row in rows
     ]
@@ -195,7 +204,9 @@ def _read_hunks(changes: Sequence[_Change], patch: str) -> int:
     return at + 1
 
 
-def _changed_file(change: _Change, known: tuple[SourceFile, FileFacts] | None) -> ChangedFile:
+def _changed_file(
+    change: _Change, known: tuple[SourceFile, FileFacts] | None, only_comments: bool
+) -> ChangedFile:
     lines = [number for number, _ in change.added] or [number for number, _ in change.removed]
     symbols: list[str] = []
     if known is not None and change.status != "deleted":
@@ -217,7 +228,7 @@ def _changed_file(change: _Change, known: tuple[SourceFile, FileFacts] | None) -
         removed=len(change.removed),
         lines=tuple(_runs(lines))[:20],
         symbols=tuple(dict.fromkeys(symbols))[:30],
-        only_comments=_only_comments(change),
+        only_comments=only_comments,
     )
 
 
@@ -234,17 +245,44 @@ def _runs(numbers: Sequence[int]) -> Iterable[tuple[int, int]]:
         yield start, last
 
 
-def _only_comments(change: _Change) -> bool:
-    """Whether nothing but comments and white space changed; a rename without changes counts."""
-    if language_of(change.path) in PROSE:
+def _only_comments(snapshot: RepositorySnapshot, change: _Change) -> bool:
+    """Whether nothing but comments, doc strings and white space changed; a rename alone counts."""
+    language = language_of(change.path)
+    if language in PROSE:
         return False
     added, removed = [text for _, text in change.added], [text for _, text in change.removed]
+    if any(_DIRECTIVE.match(text) for text in (*added, *removed)):
+        return False
     if "".join("".join(added).split()) == "".join("".join(removed).split()):
-        return language_of(change.path) not in ("python", "yaml", "make")
-    return all(
-        not text.strip() or (_COMMENT_LINE.match(text) and clean_comment(text) is not None)
-        for text in (*added, *removed)
-    )
+        return language not in ("python", "yaml", "make")
+    if all(not text.strip() or _COMMENT_LINE.match(text) for text in (*added, *removed)):
+        return True
+    if language not in GRAMMARS or not change.old_blob or not change.new_blob:
+        return False
+    sides = ((change.new_blob, change.added), (change.old_blob, change.removed))
+    return all(_in_comments(snapshot, blob, language, rows) for blob, rows in sides)
+
+
+def _in_comments(
+    snapshot: RepositorySnapshot, blob: str, language: str, rows: Sequence[tuple[int, str]]
+) -> bool:
+    """Whether each of these lines is blank or lies whole in a comment or a doc string of the file."""
+    wanted = {number for number, text in rows if text.strip()}
+    if not wanted:
+        return True
+    data = next((data for _, data in snapshot.contents([SourceFile("", blob, 0)])), b"")
+    try:
+        syntax = read_syntax(data, language)
+    except (ImportError, OSError, ValueError):
+        return False
+    if syntax.broken:
+        return False
+    lines = data.decode("utf-8", "replace").split("\n")
+    quiet: set[int] = set()
+    for block in syntax.comments:
+        alone = _STARTS_COMMENT.match(lines[block.line - 1])
+        quiet.update(range(block.line if alone else block.line + 1, block.end_line + 1))
+    return wanted <= quiet
 
 
 def _touched_claims(

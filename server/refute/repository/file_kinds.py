@@ -95,6 +95,12 @@ _TRANSLATION = re.compile(
     r"(^|/)(cn|zh|zh[-_]\w+|ja|jp|ko|fr|de|es|pt|pt[-_]br|ru|it|tr|gitbook/[a-z]{2}-[a-z]{2})/|"
     r"[._-](cn|zh|zh[-_]\w+|ja|ko|fr|es|ru|kr|jp)\.(md|rst)$", re.I)  # fmt: skip
 _DESCRIBED = re.compile(r"(openapi|swagger|asyncapi)[^/]*\.(json|ya?ml)$|[._-]schema\.json$", re.I)
+_MANIFEST = re.compile(
+    r"(^|/)([^/]+\.gemspec|gemfile|rakefile|setup\.(py|cfg)|pyproject\.toml|cargo\.toml|mix\.exs|project\.clj|build\.sbt|"
+    r"build\.gradle(\.kts)?|settings\.gradle(\.kts)?|package\.swift|build\.zig|noxfile\.py|tox\.ini|\.pre-commit-config\.ya?ml)$",
+    re.I,
+)
+_CODE_OF_DOCUMENTS = re.compile(r"^(docs?|documentation|website)/", re.I)
 _BUILD = frozenset({"make", "just", "docker", "cmake", "starlark"})
 
 
@@ -148,8 +154,10 @@ def role_of(path: str) -> Role:
         return "example"
     if _TOOLING.search(path):
         return "tooling"
-    if language in _BUILD:
+    if language in _BUILD or _MANIFEST.search(path):
         return "build"
+    if _CODE_OF_DOCUMENTS.match(path) and language in GRAMMARS:
+        return "tooling"
     if language in INTERFACES or (language in ("json", "yaml") and _DESCRIBED.search(path)):
         return "interface"
     if language in SETTINGS:
