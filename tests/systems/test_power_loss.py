@@ -16,12 +16,15 @@ from refute.nemesis.errors import FaultUnavailableError, NemesisError
 from refute.nemesis.healing import guard_of, heal_everything
 from refute.nemesis.ledger import read_ledger
 from refute.nemesis.mechanisms import probe
+from refute.nemesis.nemesis import Nemesis
 from refute.nemesis.storage.volume import Volume
 from refute.nemesis.storage.volumes import Volumes
+from refute.plan.step_notation import read_fault
+from refute.system.cluster import Cluster
 from refute.system.process_table import is_alive
 from tests.nemesis.conftest import _own_registry  # noqa: F401 (a registry of its own for each test)
 from tests.nemesis.diaries import SYNCING, diaries, left_in, lines, moved, storage, write
-from tests.nemesis.peers import eventually
+from tests.nemesis.peers import eventually, peer_spec
 
 pytestmark = [
     pytest.mark.systems,
@@ -181,6 +184,27 @@ def test_where_no_volume_can_be_made_nothing_is_left(tmp_path: Path, monkeypatch
     assert left_in(tmp_path / "run") == []
 
 
+def test_a_node_can_lose_its_power_and_its_network(tmp_path: Path) -> None:
+    spec = peer_spec(2)
+    cluster = Cluster(spec, root=tmp_path / "run", plan_dir=tmp_path)
+    wanted = frozenset({("storage", "power-loss"), ("netns", "drop")})
+    with Nemesis(spec, cluster, run_dir=cluster.root, wanted=wanted) as nemesis:
+        nemesis.prepare()
+        cluster.start()
+        cluster.wait_ready()
+        time.sleep(0.5)
+        cut = nemesis.apply(read_fault(storage("power-loss")), ["n1"])
+        assert nemesis.heal(cut).failed == {}
+        dropped = nemesis.apply(
+            read_fault({"fault": {"plane": "netns", "kind": "drop", "links": ["n1<->n2"]}})
+        )
+        time.sleep(1.0)
+        assert nemesis.heal(dropped).failed == {}
+        assert nemesis.landing(cut).landed
+        assert nemesis.landing(dropped).landed
+    assert left_in(cluster.root) == []
+
+
 OWNER = """
 import json, sys, time
 from pathlib import Path
@@ -197,10 +221,11 @@ with diaries(Path(sys.argv[1]), kind, nodes=2) as room:
 
 
 @pytest.mark.fault("storage", "power-loss", shows="nothing left")
+@pytest.mark.parametrize("kind", ["power-loss", "disk-full", "read-only"])
 @pytest.mark.parametrize("guard_too", [False, True], ids=["owner", "owner and guard"])
-def test_when_the_owner_is_killed_nothing_is_left(tmp_path: Path, guard_too: bool) -> None:
+def test_when_the_owner_is_killed_nothing_is_left(tmp_path: Path, guard_too: bool, kind: str) -> None:
     root = Path(__file__).parents[2]
-    arguments = [str(tmp_path), "power-loss", json.dumps({})]
+    arguments = [str(tmp_path), kind, json.dumps({})]
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER, *arguments], cwd=root, stdout=subprocess.PIPE, text=True
     )

@@ -113,11 +113,14 @@ def test_a_full_disk_is_not_filled_again(tmp_path: Path) -> None:
 
 
 ORDINARY = """
-import sys, time
+import os, sys, time
 from pathlib import Path
+import pytest
+from refute.nemesis.errors import FaultUnavailableError
 from refute.nemesis.mechanisms import probe
-from tests.nemesis.diaries import SYNCING, ask, diaries, lines, storage, write
-import os
+from refute.nemesis.nemesis import Nemesis
+from refute.system.cluster import Cluster
+from tests.nemesis.diaries import SYNCING, ask, diaries, diary_spec, lines, storage, write
 assert os.geteuid() == 1000
 assert "it needs root" in probe("storage", "power-loss").reason
 assert probe("storage", "disk-full").works, probe("storage", "disk-full")
@@ -133,6 +136,11 @@ with diaries(Path(sys.argv[1]), "disk-full", command=SYNCING) as room:
     room.apply({"kill": "n1"}, "n1")
     room.nemesis.heal("n1")
     assert len(lines(room.cluster, "n1")) == 2
+wanted = frozenset({("storage", "disk-full"), ("netns", "drop")})
+cluster = Cluster(diary_spec(), root=Path(sys.argv[1]) / "both", plan_dir=Path(sys.argv[1]))
+with pytest.raises(FaultUnavailableError, match="only root can give a node both"):
+    with Nemesis(cluster.spec, cluster, run_dir=cluster.root, wanted=wanted) as nemesis:
+        nemesis.prepare()
 print("done")
 """
 

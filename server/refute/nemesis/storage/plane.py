@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, ClassVar
 
 from refute.errors import RefuteError
 from refute.history.fault import Reading, Signal
-from refute.nemesis.errors import NemesisError
+from refute.nemesis.errors import FaultUnavailableError, NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
 from refute.nemesis.storage.damaged_files import DamagedFiles, keeping
 from refute.nemesis.storage.data_files import DataFiles
@@ -48,6 +49,12 @@ class StoragePlane:
         wanted = {kind for plane, kind in self._site.wanted if plane == self.name}
         nodes: dict[str, NodePlacement] = {}
         if wanted & _ON_VOLUMES:
+            if os.geteuid() != 0 and any(plane == "netns" for plane, _ in self._site.wanted):
+                raise FaultUnavailableError(
+                    "only root can give a node both a file system and a network of its own: an ordinary user "
+                    "has each in a user namespace, and a process is in one of them",
+                    hint="put the faults of storage and of netns into two scenarios, or use the plane proxy",
+                )
             self._volumes = Volumes(self._site)
             nodes = {node: self._volumes.placement(node) for node in self._volumes.of}
             self._add(PowerLoss(self._cluster, self._volumes))
