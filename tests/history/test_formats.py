@@ -424,3 +424,37 @@ def test_a_bad_line_far_down_a_file_is_named_by_its_number(bad: str, tmp_path: P
     history = load(path, on_bad_line="count")
     assert len(history) == 20_000
     assert history.completeness.unreadable_lines == 1
+
+
+def test_a_time_of_minus_one_is_none_and_the_lines_are_the_order(tmp_path: Path) -> None:
+    path = tmp_path / "history.edn"
+    path.write_text(
+        "{:index 0, :time -1, :type :invoke, :process 0, :f :write, :value 1}\n"
+        "{:index 1, :time -1, :type :ok, :process 0, :f :write, :value 1}\n"
+        "{:index 2, :time -1, :type :invoke, :process 1, :f :read, :value nil}\n"
+        "{:index 3, :time -1, :type :ok, :process 1, :f :read, :value nil}\n"
+    )
+    history = load(path)
+    assert history.clock == "index"
+    assert run_check("linearizable", history).valid is False
+
+
+def test_the_lines_of_a_maelstrom_log_and_what_it_broadcast(tmp_path: Path) -> None:
+    lines = [
+        ("2", ":invoke", ":broadcast", "0"), ("3", ":invoke", ":read", "nil"), ("2", ":ok", ":broadcast", "0"),
+        ("3", ":ok", ":read", "[0]"), ("4", ":invoke", ":broadcast", "1"),
+        ("4", ":info", ":broadcast", "1\t:net-timeout"), ("8", ":invoke", ":read", "nil"), ("8", ":ok", ":read", "[]"),
+    ]  # fmt: skip
+    path = tmp_path / "history.txt"
+    path.write_text(
+        "".join(
+            f"INFO [2026-03-01 10:30:5{place},288] jepsen worker {who} - jepsen.util {who}\t{kind}\t{name}\t{value}\n"
+            for place, (who, kind, name, value) in enumerate(lines)
+        )
+    )
+    history = load(path, "jepsen-txt")
+    assert [o.outcome for o in history.operations] == [Outcome.OK, Outcome.OK, Outcome.INFO, Outcome.OK]
+    assert "net-timeout" in (history.operations[2].error or "")
+    result = run_check("set-full", history)
+    assert result.valid is False
+    assert [anomaly.name for anomaly in result.anomalies] == ["lost"]

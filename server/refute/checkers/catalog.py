@@ -11,7 +11,8 @@ from typing import Any
 
 from refute.checkers.result import Budget, Result
 from refute.errors import InputError
-from refute.history import History
+from refute.history import History, Outcome
+from refute.history.columns import OperationTable
 
 
 class CheckerError(InputError):
@@ -73,6 +74,9 @@ def run_check(
     if unknown:
         known = ", ".join(entry.options or {}) or "none"
         raise CheckerError(f"checker {name} takes no option {unknown[0]!r}", hint=f"it takes: {known}")
+    backwards = _backwards(history)
+    if backwards:
+        return Result(name, "unknown", reason=backwards)
     module, _, attribute = entry.function.partition(":")
     check: Callable[..., Result] = getattr(importlib.import_module(f"refute.checkers.{module}"), attribute)
     try:
@@ -89,3 +93,22 @@ def run_check(
     if result.valid is True and not any(result.consumed.values()):
         return Result(name, "unknown", reason="the history holds no operation that this checker consumes")
     return result
+
+
+def _backwards(history: History) -> str:
+    """Why the times of a history in memory can be no evidence, in words; readers of files see to theirs."""
+    if isinstance(history.operations, OperationTable):
+        return ""
+    for operation in history.operations:
+        end = operation.completed_ns
+        if end is not None and end < operation.invoked_ns:
+            return (
+                f"operation {operation.index} completed at {end} ns, before it was invoked at "
+                f"{operation.invoked_ns} ns: the times can be no evidence"
+            )
+        if end is None and operation.outcome is Outcome.OK:
+            return (
+                f"operation {operation.index} is ok without a time of completion: what it came before is "
+                "not known"
+            )
+    return ""

@@ -80,17 +80,25 @@ def check(history: History, *, budget: Budget, initial: float = 0) -> Result:
         end = 2**62 if read.completed_ns is None else read.completed_ns
         least = initial + up_sure.before(read.invoked_ns) + down_maybe.until(end)
         most = initial + up_maybe.until(end) + down_sure.before(read.invoked_ns)
-        if value < least:
+        slack = _rounding(value, least, most)
+        if value < least - slack:
             sure = [o for o in adds[key] if effect_end(o) < read.invoked_ns]
             maybe = [o for o in adds[key] if (o.input or 1) < 0 and o.outcome is not Outcome.FAIL]
             proof = {o.index: o for o in (*sure, *maybe, read)}
             sentence = f"a read returned {value:g}; what was acknowledged before makes it at least {least:g}"
             judgement.found("too-low", sentence, proof.values(), key=key)
-        elif value > most:
+        elif value > most + slack:
             sentence = f"a read returned {value:g}; all that was asked for before makes it at most {most:g}"
             asked = [o for o in adds[key] if o.invoked_ns <= end and o.outcome is not Outcome.FAIL]
             judgement.found("too-high", sentence, (*asked, read), key=key)
     return judgement.result(used, nothing="no counter was read", keys=len(adds))
+
+
+def _rounding(*values: float) -> float:
+    """How far sums of fractions may be off; whole numbers are exact."""
+    if all(isinstance(value, int) for value in values):
+        return 0
+    return 1e-9 * max(1.0, *map(abs, values))
 
 
 def _bounds(operations: list[Operation]) -> tuple[_Sums, _Sums, _Sums, _Sums]:

@@ -41,6 +41,8 @@ def check(
         else:
             first[name] = operation
             given.append(operation)
+    if judgement.judged == 1:
+        judgement.cannot("one id alone has nothing to be equal to")
     if increasing:
         _judge_order(judgement, history, given)
     return judgement.result(used, nothing="no request for an id succeeded")

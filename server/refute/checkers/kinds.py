@@ -13,7 +13,7 @@ REPLACING = frozenset({"write", "put", "set", "cas", "compare-and-set", "delete"
 """Writes after which the object holds what was written and nothing of what it held before."""
 
 ACCUMULATING = frozenset(
-    {"add", "append", "enqueue", "enq", "offer", "send", "insert", "push", "increment", "incr"}
+    {"add", "append", "enqueue", "enq", "offer", "send", "insert", "push", "increment", "incr", "broadcast"}
 )
 """Writes that leave what was there and add something to it."""
 

@@ -17,16 +17,18 @@ class Version(NamedTuple):
     """When a version came into being: not before `begin`, not after `end`, and who wrote it.
 
     One version is older than another where its `end` lies before the other's `begin`. `begin` and
-    `end` are times, or twice the number that the system itself gave the version.
+    `end` are times, or twice the number that the system itself gave the version. `clock` names the
+    process whose own clock gave the times, where each has one: such times compare with no others.
     """
 
     begin: int
     end: int
     writer: Operation | None
+    clock: Hashable = None
 
     def older_than(self, other: Version) -> bool:
         """Whether this version certainly came before the other."""
-        return self.end < other.begin
+        return self.end < other.begin and (self.clock == other.clock or self.end == ALWAYS)
 
 
 INITIAL = Version(ALWAYS, ALWAYS, None)
@@ -82,7 +84,11 @@ class Versions:
             if number is not None:
                 return Version(2 * number, 2 * number, write)
             return Version(ALWAYS, 2**62, write)
-        return Version(write.invoked_ns, effect_end(write), write)
+        return self._timed(write)
+
+    def _timed(self, write: Operation) -> Version:
+        clock = ("process", write.process) if self.history.clock == "wall" else None
+        return Version(write.invoked_ns, effect_end(write), write, clock)
 
     def writers(self, key: Hashable, value: Any) -> list[Operation]:
         """The writes of that value to that object, whatever their outcome."""
@@ -100,7 +106,7 @@ class Versions:
             return None if number is None else Version(2 * number, 2 * number, sole)
         if frozen(value) == self.initial:
             return None if writers else INITIAL
-        return None if sole is None else Version(sole.invoked_ns, effect_end(sole), sole)
+        return None if sole is None else self._timed(sole)
 
     def assumptions(self) -> list[str]:
         """What the order rests on, in words."""

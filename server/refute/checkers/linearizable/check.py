@@ -86,6 +86,8 @@ def check_linearizable(
             reason=f"operations of kind {kinds} touch the same keys, and the {chosen.name} model "
             "does not know what they do",
         )
+    if not counts.consumed["ok"] and counts.consumed["info"]:
+        return replace(base, reason="no operation was answered, so nothing could be seen")
     if history.clock == "wall":
         return _without_real_time(history, budget, base, chosen, initial, unknown_initial)
     try:

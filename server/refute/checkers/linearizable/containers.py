@@ -35,6 +35,11 @@ class ObjectModel(Model):
 def _number(value: Any, default: int | None = None) -> int:
     if value is None and default is not None:
         return default
+    if isinstance(value, float) and not value.is_integer():
+        raise CheckerError(
+            f"a counter needs whole numbers, not {value!r}",
+            hint="sums of fractions depend on rounding and order; the checker `counter` allows for that",
+        )
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return value  # type: ignore[return-value]
     raise CheckerError(f"a counter needs numbers, not {value!r}")

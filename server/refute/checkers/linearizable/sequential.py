@@ -58,6 +58,8 @@ def check_sequential(
     if counts.strange:
         kinds = ", ".join(map(repr, counts.strange))
         return replace(base, reason=f"operations of kind {kinds} touch the same keys and are not known here")
+    if not counts.consumed["ok"] and counts.consumed["info"]:
+        return replace(base, reason="no operation was answered, so nothing could be seen")
     overlapping = _overlapping(history, rows)
     if overlapping is not None:
         return replace(

@@ -55,8 +55,20 @@ class AppendColumns:
         return self.timeline.outcome
 
 
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """True or false as an answer of a database, which 1 and 0 are not, though Python takes them for equal."""
+
+    holds: bool
+
+    def __str__(self) -> str:
+        return "true" if self.holds else "false"
+
+
 def hashable(value: Any) -> Any:
-    """The value as one that can be a key of a dict: lists become tuples, maps sorted pairs."""
+    """The value as one that can be a key of a dict: lists become tuples, maps sorted pairs, bools a Truth."""
+    if isinstance(value, bool):
+        return Truth(value)
     if isinstance(value, (list, tuple)):
         return tuple(hashable(item) for item in value)
     if isinstance(value, dict):
@@ -71,7 +83,7 @@ def append_columns(history: History, findings: Findings, meter: Meter, *, plain:
 
     A transaction whose shape cannot be read is left out and counted, and is a doubt. The internal
     anomaly and duplicate appends are found here. `plain` says that keys and values can be hashed as
-    they are; raises TypeError where that is not so.
+    they are; raises TypeError where that is not so, or where a bool would be taken for a number.
     """
     columns = AppendColumns()
     key_numbers: dict[Any, int] = {}
@@ -105,6 +117,8 @@ def append_columns(history: History, findings: Findings, meter: Meter, *, plain:
         for function, key, value in answered:
             if not plain:
                 key = hashable(key)
+            elif key is True or key is False:
+                raise TypeError("a bool among the keys")
             number = key_numbers.get(key, -1)
             if number < 0:
                 number = key_numbers[key] = len(columns.keys)
@@ -113,6 +127,8 @@ def append_columns(history: History, findings: Findings, meter: Meter, *, plain:
             if function == "append":
                 if not plain:
                     value = hashable(value)
+                elif value is True or value is False:
+                    raise TypeError("a bool among the values")
                 append = len(append_value)
                 append_txn.append(txn)
                 append_key.append(number)
@@ -140,6 +156,8 @@ def append_columns(history: History, findings: Findings, meter: Meter, *, plain:
                     value = []
                 elif not plain:
                     value = [hashable(item) for item in value]
+                elif bool in map(type, value):
+                    raise TypeError("a bool among the values")
                 elif type(value) is not list:
                     value = list(value)
                 if number in known:

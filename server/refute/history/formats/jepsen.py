@@ -20,6 +20,7 @@ from refute.history.pairing import COMPLETIONS, Coded, OnBadLine, Pairing
 from refute.history.text_source import Chunk, chunks
 
 _READS = frozenset({"read", "r", "get"})
+NO_TIME = -1  # what histories that were made and not recorded have for a time
 _TYPES = frozenset({"invoke", *COMPLETIONS})
 
 
@@ -36,11 +37,11 @@ class Events:
     def add(self, kind: Any, process: Any, name: Any, value: Any, time: Any, error: Any, line: int) -> None:
         """One event. Raises ValueError for one that makes no sense."""
         if process == NEMESIS:
-            self.nemesis.add(name, value, line if type(time) is not int else time)
+            self.nemesis.add(name, value, line if type(time) is not int or time == NO_TIME else time)
             return
         opened, closed = self.pairing.invocations, self.pairing.completions
-        if type(time) is not int:
-            if time is not None:
+        if type(time) is not int or time == NO_TIME:
+            if time is not None and time != NO_TIME:
                 raise ValueError(f"time must be an integer, not {time!r}")
             self.untimed = True
             time = line
@@ -250,7 +251,7 @@ def _add_sheet(rows: Iterator[tuple[int, tuple[bytes, ...]]], shapes: Shapes, ev
             process, value, time = values[who], _value(text, values), int(when)
         except edn.EdnError:
             return number
-        if process == NEMESIS or (kind == b"invoke") is (process in running):
+        if process == NEMESIS or time == NO_TIME or (kind == b"invoke") is (process in running):
             return number
         if kind == b"invoke":
             row = running[process] = len(opened.identity)

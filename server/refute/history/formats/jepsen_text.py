@@ -12,7 +12,7 @@ from refute.history.pairing import OnBadLine, Pairing
 from refute.history.text_source import chunks
 
 _TABBED = re.compile(
-    rb"(?:INFO\s+\S+\s+-\s+)?(\S+)\s*\t\s*:?(invoke|ok|fail|info)\s*\t\s*(\S+)\s*\t\s*(.*?)\s*"
+    rb"(?:INFO\s+(?:\S+\s+-|\[[^\]]*\][^\t]*?\s-\sjepsen\.util)\s+)?(\S+)\s*\t\s*:?(invoke|ok|fail|info)\s*\t\s*(\S+)\s*\t\s*(.*?)\s*"
 )
 
 
