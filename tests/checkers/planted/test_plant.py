@@ -21,6 +21,7 @@ from refute.checkers.planted.simulated_transactions import transactions
 from refute.history import History, Outcome, Phase
 
 from ..scribe import Scribe
+from .test_personal_models import Register
 
 Make = Callable[[int], History]
 
@@ -85,6 +86,7 @@ CASES: list[tuple[str, Mapping[str, Any], Make]] = [
     ("boundary", {}, services.tenants),
     ("slo", {"percentiles": {"p50": 6}, "max_error_rate": 0.5, "during": "all"}, services.groups),
     ("slo", {"min_throughput_per_s": 10, "max_recovery_ms": 40}, services.groups),
+    ("linearizable", {"model": Register}, simulated.registers),
     ("linearizable", {"model": "counter"}, partial(simulated.counters, retries=0)),
     ("linearizable", {"model": "queue"}, simulated.queues),
     ("linearizable", {"model": "priority-queue"}, partial(simulated.queues, shape=SMALL, order="least")),
