@@ -18,8 +18,8 @@ PING_EVERY_S = 0.01
 
 
 class Peer:
-    def __init__(self, name: str, data: Path, version: str) -> None:
-        self.name, self.version = name, version
+    def __init__(self, name: str, data: Path, version: str, reconnect: bool = False) -> None:
+        self.name, self.version, self.reconnect = name, version, reconnect
         self.role, self.term, self.changed_ns = "follower", 0, time.monotonic_ns()
         self.received: dict[str, int] = {}
         self.answered: dict[str, int] = {}
@@ -79,6 +79,8 @@ class Peer:
                     writer.write(f"ping {self.name} {number}\n".encode())
                     await asyncio.wait_for(writer.drain(), 1)
                     await asyncio.sleep(PING_EVERY_S)
+                    if self.reconnect:
+                        break
             except (OSError, TimeoutError):
                 pass
             answers.cancel()
@@ -133,6 +135,7 @@ async def main() -> None:
     parser.add_argument("--version", default="first")
     parser.add_argument("--start-after", type=float, default=0.0)
     parser.add_argument("--fail", default="")
+    parser.add_argument("--reconnect", action="store_true", help="a connection for each ping")
     parser.add_argument("--child", action="store_true", help="leave a child process behind")
     options = parser.parse_args()
     if options.fail:
@@ -140,7 +143,7 @@ async def main() -> None:
     await asyncio.sleep(options.start_after)
     if options.child:
         await asyncio.create_subprocess_exec("sleep", "1000")
-    peer = Peer(options.name, Path(options.data), options.version)
+    peer = Peer(options.name, Path(options.data), options.version, options.reconnect)
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, over.set)

@@ -13,7 +13,7 @@ from refute.history.fault import Landing
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.mechanisms import wanted_kinds
 from tests.nemesis.conftest import Room
-from tests.nemesis.peers import ask, eventually
+from tests.nemesis.peers import ask, eventually, peer_spec
 from tests.nemesis.test_process_plane import moved
 from tests.nemesis.test_proxy_plane import all_flow, flowing
 
@@ -276,6 +276,50 @@ def test_two_shapers_of_one_receiver_are_taken_off_one_by_one(room: Room) -> Non
     assert f"{second}.n3->n2.packets" in reading
     assert room.nemesis.heal(second).failed == {}
     assert eventually(lambda: all_flow(room), 15)
+
+
+def named(open_room: Callable[..., Room]) -> Room:
+    """Peers that know each other by name, and ask for the name at each ping."""
+    made = open_room(
+        command=[*peer_spec().command, "--reconnect"],
+        peers={"each": "{peer}={peer}:{port}"},
+        nemesis={"wanted": wanted_kinds(["netns/dns"])},
+    )
+    assert eventually(lambda: all_flow(made), 15)
+    time.sleep(0.8)
+    return made
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(each, marks=pytest.mark.fault("netns", "dns", shows="landing"))
+        for each in ("nothing", "failure", "stale")
+    ],
+)
+def test_a_node_whose_names_are_tampered_with_reaches_nobody_anew(
+    open_room: Callable[..., Room], answer: str
+) -> None:
+    room = named(open_room)
+    written = {"fault": {"plane": "netns", "kind": "dns", "node": "n1", "answer": answer}}
+    fault = room.apply(written, "n1")
+    time.sleep(0.3)
+    assert not {link for link in flowing(room) if link.startswith("n1->")}
+    time.sleep(0.6)
+    assert room.nemesis.heal(fault).failed == {}
+    assert eventually(lambda: all_flow(room), 15)
+    landing = room.nemesis.landing(fault)
+    assert landing.landed, landing
+    assert landing.proven == ("n1",)
+
+
+@pytest.mark.fault("netns", "dns", shows="not landing")
+def test_a_node_that_asks_for_no_names_is_not_hit(open_room: Callable[..., Room]) -> None:
+    made = open_room(nemesis={"wanted": wanted_kinds(["netns/dns"])})
+    assert eventually(lambda: all_flow(made), 15)
+    _, landing = during(made, {"fault": {"plane": "netns", "kind": "dns", "node": "n1"}}, "n1")
+    assert not landing.landed
+    assert landing.idle == ("n1",)
 
 
 def on_another_link(ask: Callable[..., Any]) -> Callable[..., Any]:

@@ -110,6 +110,26 @@ def of_delay(fault: str, links: Sequence[Link], delay_s: float, readings: Readin
         yield signal("traffic", f"{link}: packets per second", "nft", "stops", sent, link)
 
 
+def of_names(fault: str, nodes: Iterable[str], answer: str, readings: Readings) -> Iterator[Signal]:
+    """Questions that were answered wrongly, and what became of the node's attempts to connect."""
+    for node in nodes:
+        altered = of_a_fault(readings, f"{fault}.{node}.altered")
+        name, source = f"{node}: questions tampered with", "our own name server"
+        yield signal("injector", name, source, "increases", altered, node)
+        source = "its kernel's TCP"
+        if answer == "stale":
+            before, during, after = (
+                counter(at, f"{node}.broken") for at in (readings.before, readings.during, readings.after)
+            )
+            name = f"{node}: connections refused or reset"
+            yield signal("victim", name, source, "increases", (before, during, after), node)
+        else:
+            name = f"{node}: connections opened per second"
+            yield signal("victim", name, source, "stops", rates(readings, f"{node}.opened"), node)
+        name, source = f"{node}: questions per second", "our own name server"
+        yield signal("traffic", name, source, "stops", rates(readings, f"{node}.questions"), node)
+
+
 def signal(side: Side, name: str, source: str, rule: Rule, moments: Moments, target: str = "") -> Signal:
     """A signal from its readings before, during and after."""
     before, during, after = moments

@@ -8,6 +8,7 @@ from itertools import count
 from typing import Protocol
 
 from refute.nemesis.netns.layout import Member
+from refute.nemesis.netns.names import NameServer
 from refute.nemesis.proxy.loop import Loop
 
 NS = 1_000_000_000
@@ -18,7 +19,7 @@ class Ground:
     """The run's id, the members with their anchors, and the holder's loop.
 
     `numbers` are for whatever needs one that nobody else has; `shaped` are the classes of each of the
-    switch's ports that are in use.
+    switch's ports that are in use; `names` is there where names are to be tampered with.
     """
 
     run: str
@@ -27,6 +28,7 @@ class Ground:
     loop: Loop
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
     shaped: dict[str, set[int]] = field(default_factory=dict)
+    names: NameServer | None = None
 
 
 class Effect(Protocol):

@@ -24,7 +24,8 @@ from refute.nemesis.netns.counters import CounterReader
 from refute.nemesis.netns.ground import NS, Effect, Ground
 from refute.nemesis.netns.kernel import start_anchor, within
 from refute.nemesis.netns.kinds import effect_of
-from refute.nemesis.netns.layout import SWITCH, at_the_member, at_the_switch, members_of
+from refute.nemesis.netns.layout import NAMES, SWITCH, at_the_member, at_the_switch, members_of
+from refute.nemesis.netns.names import NameServer, use_our_names
 from refute.nemesis.netns.rules import arrivals, counter_of, table_of
 from refute.nemesis.proxy.channel import serve_control
 from refute.nemesis.proxy.loop import Loop
@@ -49,10 +50,16 @@ class Holder:
         self._counters: dict[str, CounterReader] = {}
         self._sockets: dict[str, socket.socket] = {}
         self._effects: dict[str, Effect] = {}
+        names = bool(configuration.get("names"))
+        if names:
+            use_our_names(self._control_path.parent)
         for name in self._members:
-            self.anchors[name] = start_anchor(mounts=bool(configuration.get("mounts")))
+            self.anchors[name] = start_anchor()
         self._plug_in()
-        self._ground = Ground(self._run, self._members, self.anchors, self.loop)
+        if names:
+            run(["ip", "-batch", "-"], NAMES)
+        self._names = NameServer(self.loop, self._members) if names else None
+        self._ground = Ground(self._run, self._members, self.anchors, self.loop, names=self._names)
         serve_control(self.loop, self._control_path, self.obey)
         self._look_after_owner()
 
@@ -66,7 +73,9 @@ class Holder:
             case "left":
                 return {"left": self._left(asked["fault"])}
             case "stats":
-                return {"links": self._of_links(), "faults": self._of_faults()}
+                questions = self._names.questions if self._names else {}
+                asking = {node: {"questions": count} for node, count in questions.items()}
+                return {"links": self._of_links(), "faults": self._of_faults(), "names": asking}
             case "exit":
                 self.loop.end()
                 return {}

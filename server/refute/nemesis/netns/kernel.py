@@ -18,7 +18,7 @@ from functools import cache
 
 from refute.nemesis.errors import FaultUnavailableError
 
-_NEW_MOUNTS, _NEW_NETWORK, _NEW_USER = 0x00020000, 0x40000000, 0x10000000
+_NEW_NETWORK, _NEW_USER = 0x40000000, 0x10000000
 _DIE_WITH_PARENT = 1
 _GET_FLAGS, _IS_UP = 0x8913, 1
 _WITHIN_S = 10.0
@@ -73,15 +73,17 @@ def entering(process: int, *, user: bool, mounts: bool = False) -> tuple[str, ..
     >>> entering(7, user=False)
     ('nsenter', '--net=/proc/7/ns/net', '--')
     """
-    words = ["nsenter"]
+    spaces = [f"--net=/proc/{process}/ns/net"]
     if user:
-        words += [f"--user=/proc/{process}/ns/user", "--preserve-credentials"]
-    if mounts:
-        words.append(f"--mount=/proc/{process}/ns/mnt")
-    return (*words, f"--net=/proc/{process}/ns/net", "--")
+        spaces = [f"--user=/proc/{process}/ns/user", "--preserve-credentials", *spaces]
+    if not mounts:
+        return ("nsenter", *spaces, "--")
+    # Whoever enters a mount namespace stands at its root: go back to where we were, by the same path.
+    there = " ".join([*spaces, f"--mount=/proc/{process}/ns/mnt"])
+    return ("sh", "-c", f'exec nsenter {there} -- env -C "$(pwd -P)" "$@"', "sh")
 
 
-def start_anchor(*, mounts: bool = False) -> int:
+def start_anchor() -> int:
     """A child that lives in new namespaces, keeps them alive, and dies with us. Raises OSError."""
     reading, writing = os.pipe()
     parent = os.getpid()
@@ -96,7 +98,7 @@ def start_anchor(*, mounts: bool = False) -> int:
         return pid
     try:
         _must(_libc().prctl(_DIE_WITH_PARENT, int(signal.SIGKILL), 0, 0, 0), "prctl")
-        _must(_libc().unshare(_NEW_NETWORK | (_NEW_MOUNTS if mounts else 0)), "unshare")
+        _must(_libc().unshare(_NEW_NETWORK), "unshare")
         if os.getppid() != parent:
             os._exit(1)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -129,17 +131,16 @@ def interface_is_up(name: str) -> bool:
 
 
 @contextmanager
-def within(process: int, *, mounts: bool = False) -> Iterator[None]:
+def within(process: int) -> Iterator[None]:
     """Be in the network namespace of a process for a moment; only for a program of one thread."""
-    kinds = [("net", _NEW_NETWORK), *([("mnt", _NEW_MOUNTS)] if mounts else [])]
-    home = [os.open(f"/proc/self/ns/{name}", os.O_RDONLY | os.O_CLOEXEC) for name, _ in kinds]
-    there = [os.open(f"/proc/{process}/ns/{name}", os.O_RDONLY | os.O_CLOEXEC) for name, _ in kinds]
+    home = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        for descriptor, (name, kind) in zip(there, kinds, strict=True):
-            _must(_libc().setns(descriptor, kind), f"entering the namespace {name}")
-        yield
+        there = os.open(f"/proc/{process}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _must(_libc().setns(there, _NEW_NETWORK), "entering a network namespace")
+            yield
+        finally:
+            os.close(there)
+            _must(_libc().setns(home, _NEW_NETWORK), "coming back from a network namespace")
     finally:
-        for descriptor, (name, kind) in zip(home, kinds, strict=True):
-            _must(_libc().setns(descriptor, kind), f"coming back from the namespace {name}")
-        for descriptor in (*home, *there):
-            os.close(descriptor)
+        os.close(home)

@@ -7,6 +7,7 @@ from typing import Any
 
 from refute.nemesis.netns.effects import Flapping, LinkDown, Rules
 from refute.nemesis.netns.ground import Effect, Ground
+from refute.nemesis.netns.names import WrongNames
 from refute.nemesis.netns.queueing import Queueing
 from refute.nemesis.netns.rules import verdict_of
 from refute.nemesis.netns.shaping import Shaping, bucket, kernel_has_netem, later
@@ -19,6 +20,10 @@ def effect_of(ground: Ground, fault: str, kind: str, asked: Mapping[str, Any]) -
     match kind:
         case "link-down":
             return LinkDown(ground, asked["nodes"])
+        case "dns":
+            if ground.names is None:
+                raise ValueError("the nodes were not started with our names")
+            return WrongNames(ground.names, fault, asked["nodes"], given["answer"])
         case "rate":
             return Shaping(ground, fault, links, bucket(given["rate_bytes"]))
         case "delay" if kernel_has_netem():

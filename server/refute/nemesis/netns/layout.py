@@ -11,6 +11,10 @@ from refute.system.node_reference import CLIENT
 BRIDGE = "br0"
 INTERFACE = "eth0"
 _NETWORK = "10.77.0"
+NAMES_ADDRESS = f"{_NETWORK}.254"
+"""Where names are answered, at the switch."""
+FORMER_ADDRESS = f"{_NETWORK}.249"
+"""An address of the switch at which nobody listens: where a node is said to be that is there no more."""
 _MOST = 240
 _CLIENT_HOST = 250
 
@@ -62,3 +66,4 @@ def at_the_member(member: Member) -> str:
 
 
 SWITCH = f"link set lo up\nlink add {BRIDGE} type bridge\nlink set {BRIDGE} addrgenmode none up\n"
+NAMES = f"addr add {NAMES_ADDRESS}/24 dev {BRIDGE}\naddr add {FORMER_ADDRESS}/24 dev {BRIDGE}\n"

@@ -27,7 +27,8 @@ _HOLDER, _FORWARDER = "refute.nemesis.netns.holder", "refute.nemesis.netns.forwa
 class Network:
     """Namespaces, cables and switch of the nodes and of their clients; gone when it is closed.
 
-    `anchors` are processes, one in each namespace; `folder` holds the control socket.
+    `anchors` are processes, one in each namespace; `folder` holds the control socket. With `names` the nodes
+    ask a name server of ours.
     Raises FaultUnavailableError where it cannot be built here.
     """
 
@@ -38,10 +39,10 @@ class Network:
         environment: Mapping[str, str],
         *,
         log: Path,
-        mounts: bool = False,
+        names: bool = False,
     ) -> None:
         words = as_holder()
-        self._log, self._mounts = log, mounts
+        self._log, self._names = log, names
         self._with_users = has_user_namespace(words)
         self._processes: list[subprocess.Popen[str]] = []
         self._control: Control | None = None
@@ -53,7 +54,7 @@ class Network:
             "owner": [owner.pid, owner.started],
             "control": str(self.folder / "control"),
             "nodes": list(nodes),
-            "mounts": mounts,
+            "names": names,
         }
         try:
             said = self._start([*words, sys.executable, "-m", _HOLDER], configuration, environment)
@@ -95,7 +96,7 @@ class Network:
 
     def entering(self, name: str) -> tuple[str, ...]:
         """Words before a command that has to run where a node, or the clients, are."""
-        return entering(self.anchors[name], user=self._with_users, mounts=self._mounts)
+        return entering(self.anchors[name], user=self._with_users, mounts=self._names)
 
     def handle(self, fault: str) -> dict[str, Any]:
         """What a process that knows nothing of us needs to take a fault off."""

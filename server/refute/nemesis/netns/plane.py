@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from refute.history.fault import Reading, Signal
 from refute.nemesis.errors import FaultInputError, NemesisError
-from refute.nemesis.netns.evidence import of_delay, of_flapping, of_link_down, of_rate, of_rules
+from refute.nemesis.netns.evidence import of_delay, of_flapping, of_link_down, of_names, of_rate, of_rules
 from refute.nemesis.netns.layout import Member, members_of
 from refute.nemesis.netns.network import Network
 from refute.nemesis.netns.tcp import readings_of
@@ -22,7 +22,7 @@ from refute.plan.units import bytes_per_second, seconds
 from refute.system.node_reference import CLIENT
 from refute.system.placement import NodePlacement, Placement
 
-_OF_NODES = frozenset({"link-down"})
+_OF_NODES = frozenset({"link-down", "dns"})
 
 
 class NetnsPlane:
@@ -30,7 +30,7 @@ class NetnsPlane:
 
     name: ClassVar[str] = "netns"
     kinds: ClassVar[frozenset[str]] = frozenset(
-        {"drop", "reject", "flapping", "loss", "link-down", "rate", "delay"}
+        {"drop", "reject", "flapping", "loss", "link-down", "rate", "delay", "dns"}
     )
 
     def __init__(self, site: Site) -> None:
@@ -51,7 +51,9 @@ class NetnsPlane:
         self._members = {member.name: member for member in members_of(spec.nodes)}
         environment = {**os.environ, **self._site.environment}
         self._network = Network(
-            self._site.ledger.run, spec.nodes, environment, log=self._site.run_dir / "netns.log"
+            *(self._site.ledger.run, spec.nodes, environment),
+            log=self._site.run_dir / "netns.log",
+            names=("netns", "dns") in self._site.wanted,
         )
         ledger, network = self._site.ledger, self._network
         ledger.resource("netns holder", Undo("end", handle_of(network.identity, [])))
@@ -110,7 +112,7 @@ class NetnsPlane:
             return {}
         stats = self._require().ask("stats")
         values: dict[str, Reading] = {}
-        for group in ("links", "faults"):
+        for group in ("links", "faults", "names"):
             for name, read in stats[group].items():
                 values |= {f"{name}.{what}": value for what, value in read.items()}
         for name, anchor in self._network.anchors.items():
@@ -121,6 +123,8 @@ class NetnsPlane:
         """What was done to the packets of each link, and what of them arrived."""
         if fault.kind == "link-down":
             return tuple(of_link_down(fault.id, fault.nodes, readings))
+        if fault.kind == "dns":
+            return tuple(of_names(fault.id, fault.nodes, _numbers(fault)["answer"], readings))
         links = self._links[fault.id]
         if fault.kind == "rate":
             return tuple(of_rate(fault.id, links, _numbers(fault)["rate_bytes"], readings))
@@ -158,7 +162,7 @@ class NetnsPlane:
         return self._network
 
 
-def _numbers(fault: Fault) -> dict[str, float]:
+def _numbers(fault: Fault) -> dict[str, Any]:
     """The parameters of the kind in SI units, as the holder takes them. Raises FaultInputError."""
     given = fault.parameters
     try:
@@ -168,6 +172,8 @@ def _numbers(fault: Fault) -> dict[str, float]:
                 return {"down_s": seconds(down), "up_s": seconds(up)}
             case "loss":
                 return {"share": float(given.get("share", 0.1))}
+            case "dns":
+                return {"answer": given.get("answer", "nothing")}
             case "rate":
                 return {"rate_bytes": bytes_per_second(given.get("rate", "100kB/s"))}
             case "delay":

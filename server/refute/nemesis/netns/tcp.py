@@ -9,7 +9,7 @@ from refute.nemesis.netns.layout import INTERFACE
 
 
 def readings_of(process: int) -> dict[str, int]:
-    """Segments sent again, connections refused or reset, and packets received by the interface.
+    """Segments sent again, connections opened, those refused or reset, packets received by the interface.
 
     Empty where the process is gone.
     """
@@ -17,6 +17,7 @@ def readings_of(process: int) -> dict[str, int]:
     with suppress(OSError, ValueError, KeyError, IndexError):
         tcp = _tcp(Path(f"/proc/{process}/net/snmp").read_text())
         found["sent_again"] = tcp["RetransSegs"]
+        found["opened"] = tcp["ActiveOpens"]
         found["broken"] = tcp["AttemptFails"] + tcp["EstabResets"]
         found["received_packets"] = _received(Path(f"/proc/{process}/net/dev").read_text())
     return found
