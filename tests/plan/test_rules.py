@@ -92,6 +92,7 @@ CHANGES: dict[str, Change] = {
     "exit-code-as-evidence": (STORE, "exit status of the process; term", "the kill command exits with 0; term"),
     "evidence-of-another-mechanism": (STORE, "state `T` and no CPU time; term", "nft packet counters; term"),
     "kill-is-not-power-loss": (FLEET, "fault: {plane: storage, kind: power-loss, node: all}", "kill: all"),
+    "loss-hidden-by-later-writes": (STORE, "kill: leader, for", "fault: {plane: storage, kind: power-loss, node: leader}, for"),
     "durability-without-power-loss": (STORE, "| C1 | loss of two disks", "| C3 | loss of two disks"),
     "clock-fault-on-static-program": (FLEET, "Five nodes in C++", "Five nodes in Go"),
     "claim-about-a-fault-not-injected": (STORE, "survives the loss of any one node", "is there after a network partition", "| C1 | loss of two", "| C3 | loss of two"),

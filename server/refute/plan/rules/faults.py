@@ -176,6 +176,22 @@ def kill_is_not_power_loss(review: Review) -> Iterator[Hit]:
 
 
 @rule(
+    "loss-hidden-by-later-writes",
+    "warning",
+    why="the final read finds the latest write to its key: that an earlier one was lost does not show there",
+    mend="check all reads too, with linearizable, or cut the power in a sequence of steps that ends with it",
+)
+def loss_hidden_by_later_writes(review: Review) -> Iterator[Hit]:
+    """Power loss under load that overwrites its keys is judged by the final reads alone."""
+    for scenario, block in review.scenarios:
+        overwrites = scenario.workload and scenario.workload.generator in ("register", "cas-register", "kv")
+        cut = any((fault.plane, fault.kind) == ("storage", "power-loss") for fault, _ in faults_of(scenario))
+        checkers = {check.checker for check in scenario.check}
+        if overwrites and cut and checkers == {"no-lost-acknowledged-write"}:
+            yield block.line_of("check"), block.section, scenario.id, "only the final reads are checked"
+
+
+@rule(
     "durability-without-power-loss",
     "warning",
     why="what was acknowledged from memory survives every kill: only the loss of unsynced data shows it",
