@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from refute.history.fault import Landing
-from refute.nemesis.errors import FaultInputError, NemesisError
+from refute.nemesis.errors import FaultInputError, FaultUnavailableError, NemesisError
 from refute.nemesis.ledger import MARK
 from refute.nemesis.marked import NAME
 from refute.nemesis.mechanisms import PLANES, probe
@@ -497,9 +497,14 @@ def test_where_no_group_can_be_made_the_reason_is_told_before_the_start(
         raise NemesisError("no control group can be made: Permission denied")
 
     monkeypatch.setattr(Group, "create", refuses)
-    with pytest.raises(NemesisError, match="cpu: no control group can be made: Permission denied"):
+    with pytest.raises(FaultUnavailableError, match="cpu: no control group can be made: Permission denied"):
         open_servers("cpu")
     assert "Permission denied" in probe("resource", "cpu").reason
+    room = open_servers(*PLANES["resource"].kinds, nodes=1)  # who asks for all takes what there is
+    with pytest.raises(NemesisError, match="cpu: no control group can be made"):
+        room.apply(limit("cpu"), "n1")
+    fault = room.apply(limit("descriptors"), "n1")
+    assert room.nemesis.heal(fault).healed == (fault,)
 
 
 @pytest.mark.systems

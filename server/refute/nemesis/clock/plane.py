@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from refute.history.fault import Signal
 from refute.nemesis.clock.trial import try_clock
 from refute.nemesis.clock.undo import VERBS
-from refute.nemesis.errors import FaultInputError, NemesisError
+from refute.nemesis.errors import FaultInputError, FaultUnavailableError, NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot, around
 from refute.nemesis.preload.build import built_shim
 from refute.nemesis.preload.page import SECOND_NS, ClockSetting, ShimPage
@@ -48,14 +48,14 @@ class ClockPlane:
         return try_clock(kind)
 
     def prepare(self) -> Placement:
-        """Nodes are started with the shim and a page for each. Raises NemesisError where no node can be."""
+        """Nodes are started with the shim and a page each. Raises FaultUnavailableError where none can be."""
         nodes = self._cluster.spec.nodes
         for node in nodes:
             words, cwd = self._cluster.command(node), self._cluster.working_directory(node)
             if why := refusal(words, self._cluster.environment(node), cwd):
                 self._refused[node] = why
         if len(self._refused) == len(nodes):
-            raise NemesisError(f"the clock of no node can be changed: {self._refused[nodes[0]]}")
+            raise FaultUnavailableError(f"the clock of no node can be changed: {self._refused[nodes[0]]}")
         folder = self._site.run_dir / "preload"
         folder.mkdir(parents=True, exist_ok=True)
         library = _loadable(built_shim(), folder)

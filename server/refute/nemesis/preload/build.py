@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from refute.nemesis.errors import NemesisError
+from refute.nemesis.errors import FaultUnavailableError
 from refute.resources import cache_folder
 
 SOURCE = Path(__file__).with_name("shim.c")
@@ -21,7 +21,7 @@ _TIMEOUT_S = 60.0
 def built_shim() -> Path:
     """The shim as a shared library in the user's cache folder, built where it is not there yet.
 
-    Raises NemesisError where there is no compiler, or where it fails.
+    Raises FaultUnavailableError where there is no compiler, or where it fails.
     """
     source = SOURCE.read_bytes()
     key = hashlib.sha256(source + repr((_FLAGS, platform.machine(), platform.libc_ver())).encode())
@@ -34,7 +34,7 @@ def built_shim() -> Path:
 def _build(library: Path) -> None:
     compiler = shutil.which(os.environ.get("CC") or "cc") or shutil.which("gcc")
     if compiler is None:
-        raise NemesisError(
+        raise FaultUnavailableError(
             "the preload shim has to be built, and there is no C compiler",
             hint="install one (Debian: gcc and libc6-dev), or name it in CC",
         )
@@ -51,8 +51,10 @@ def _build(library: Path) -> None:
             )
             if done.returncode != 0:
                 said = (done.stderr or done.stdout).strip()[-500:]
-                raise NemesisError(f"the preload shim cannot be built with {compiler}: {said}")
+                raise FaultUnavailableError(f"the preload shim cannot be built with {compiler}: {said}")
             made.chmod(0o755)
             made.replace(library)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise NemesisError(f"the preload shim cannot be built: {error}", where=library.parent) from error
+        raise FaultUnavailableError(
+            f"the preload shim cannot be built: {error}", where=library.parent
+        ) from error

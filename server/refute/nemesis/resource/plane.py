@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from refute.history.fault import Signal
-from refute.nemesis.errors import FaultInputError, NemesisError
+from refute.nemesis.errors import FaultInputError, FaultUnavailableError, NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
 from refute.nemesis.resource.limited import LimitedNodes
 from refute.nemesis.resource.limits import LIMITS
@@ -44,13 +44,14 @@ class ResourcePlane:
         return try_resource(kind)
 
     def prepare(self) -> Placement:
-        """Control groups, where a kind needs them. Raises NemesisError where nothing wanted can be had."""
+        """Control groups, where needed. Raises FaultUnavailableError where they are wanted in vain."""
         for means in self._distinct():
             self._refused |= means.prepare()
         wanted = {kind for plane, kind in self._site.wanted if plane == self.name}
-        if wanted and wanted <= set(self._refused):
-            kind = min(wanted)
-            raise NemesisError(f"{kind}: {self._refused[kind]}")
+        missing = wanted & set(self._refused)
+        if missing and (missing == wanted or wanted != self.kinds):  # who asks for all takes what there is
+            kind = min(missing)
+            raise FaultUnavailableError(f"{kind}: {self._refused[kind]}")
         return Placement()
 
     def targets(self, fault: Fault) -> tuple[str, ...]:
