@@ -9,6 +9,7 @@ from typing import Any
 from refute.errors import RefuteError
 from refute.nemesis.client.plane import ClientPlane
 from refute.nemesis.clock.plane import ClockPlane
+from refute.nemesis.containers.plane import DockerPlane
 from refute.nemesis.errors import FaultInputError
 from refute.nemesis.membership.plane import MembershipPlane
 from refute.nemesis.netns.plane import NetnsPlane
@@ -26,6 +27,7 @@ PLANES: dict[str, type[Plane]] = {
     "process": ProcessPlane,
     "proxy": ProxyPlane,
     "toxiproxy": ToxiproxyPlane,  # after the proxies, in front of which it stands
+    "docker": DockerPlane,
     "netns": NetnsPlane,
     "clock": ClockPlane,
     "resource": ResourcePlane,

@@ -58,11 +58,12 @@ ENTRIES = (
             cannot_test=("performance",),
             targets="nodes",
             parameters=(),
-            needs="Docker or Podman, and containers that carry our own label",
-            probe="a container of our own is started, hit and removed",
-            injector="state of the container as the engine shows it",
-            victim="answers of the node stop",
-            cleanup="exactly our own containers and networks",
+            needs="Docker or Podman on this machine; nodes whose command starts a container in the "
+            "foreground, with --label refute.node={data}",
+            probe="the engine is asked who it is",
+            injector="state of the container, or its networks, as the engine shows them",
+            victim="what the kernel says of its processes: CPU time, bytes received, whether they are there",
+            cleanup="exactly the containers with the label of this run's nodes",
             infidelities=("the engine's own network stands between the nodes",),
         )
         for kind, does, is_not, tests in (

@@ -1,0 +1,1 @@
+"""The docker plane: containers that carry our label, paused, killed, stopped and taken off their network."""
