@@ -190,6 +190,10 @@ def toolbox(tmp_path: Path) -> Toolbox:
         "store/store.go": STORE.replace("\tif err", "\t// gofail: var beforeSync struct{}\n\tif err"),
         "docs/operations/disaster-recovery.md": "# Recovery\nRestore the backup.\n",
         "AGENTS.md": "Run make test.\n",
+        "server/cluster_test.go": TESTS,
+        "server/parser_fuzz_test.go": "package server\n\nfunc FuzzParser(f *testing.F) {\n\tf.Fatal()\n}\n",
+        "harness/ChaosContainer.java": "class ChaosContainer {\n  void pause() {\n  }\n}\n",
+        "microbenchmarks/Run.java": "class Run {\n  void run() {\n  }\n}\n",
         "runtest": "#!/bin/sh\nexec ./run\n",
         "spec/queue.tla": "---- MODULE queue ----\n",
     }
@@ -211,6 +215,10 @@ def toolbox(tmp_path: Path) -> Toolbox:
         ("store/store.go", "fault-hook"),
         ("docs/operations/disaster-recovery.md", "runbook"),
         ("AGENTS.md", "agent-instructions"),
+        ("server/cluster_test.go", "integration"),
+        ("server/parser_fuzz_test.go", "fuzz"),
+        ("harness/ChaosContainer.java", "fault-injection"),
+        ("microbenchmarks", "benchmark"),
         ("spec/queue.tla", "formal-model"),
     ],
 )
@@ -228,6 +236,15 @@ def test_an_entry_says_command_line_trigger_and_status(toolbox: Toolbox) -> None
     assert nightly.status.startswith("masked by retries")
     assert "deprecated" in by_kind["tools/bridge-faults/faults.sh", "fault-injection"].status
     assert "simulation" in toolbox.absent
+
+
+def test_an_entry_says_what_judges_it_what_breaks_and_which_ci_runs_it(toolbox: Toolbox) -> None:
+    by_kind = {(entry.path, entry.kind): entry for entry in toolbox.entries}
+    chaos = by_kind["Makefile", "fault-injection"]
+    assert (chaos.command, chaos.trigger) == ("make chaos", "CI: .github/workflows/nightly.yml")
+    assert chaos.oracle
+    assert by_kind["Makefile", "test-runner"].trigger == ""
+    assert by_kind["server/parser_fuzz_test.go", "fuzz"].oracle.startswith("no crash")
 
 
 def test_the_inventory_counts_tests_under_fault(toolbox: Toolbox) -> None:

@@ -49,7 +49,19 @@ def test_rows_behind_the_cut_do_not_count() -> None:
     assert score([LISTED], [row("z.md", 1), row("a.md", 11)], TEXTS, cut=1).missed == ("X-1",)
 
 
-@pytest.mark.parametrize("place", sorted(GOLD.rglob("*.jsonl")), ids=lambda place: place.stem)
+@pytest.mark.parametrize("place", sorted(GOLD.glob("toolbox/*.jsonl")), ids=lambda place: place.stem)
+def test_the_lists_of_tools_are_well_formed(place: Path) -> None:
+    rows = read_rows(place)
+    assert len({entry["id"] for entry in rows}) == len({entry["path"] for entry in rows}) == len(rows) >= 10
+    assert all({"id", "repo", "commit", "kind", "path", "what"} <= set(entry) for entry in rows)
+    assert all(len(entry["what"]) < 100 for entry in rows)
+
+
+@pytest.mark.parametrize(
+    "place",
+    sorted([*GOLD.glob("*.jsonl"), *GOLD.glob("untuned/*.jsonl")]),
+    ids=lambda place: place.stem,
+)
 def test_the_lists_are_well_formed_and_hold_no_text_of_others(place: Path) -> None:
     rows = read_rows(place)
     assert len({claim["id"] for claim in rows}) == len(rows) >= 15

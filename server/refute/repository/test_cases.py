@@ -18,7 +18,7 @@ _MACRO = re.compile(r"^\s*TEST(?:_F|_P)?\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 _CLAUSE = re.compile(
     r"^(?:test_)?([a-z]\w{5,80})\(_?(?:Config|_)?\)\s*->|^\(deftest\s+(?:\^\S+\s+)?([\w?!-]+)|^(\w+_test_?)\(\)\s*->|^test\s+\{?([^{}\"]{8,120})"
 )
-_FUNCTION = re.compile(r"^(?:Test|test|should|it)[_A-Z]\w*|\w+_test$")
+_FUNCTION = re.compile(r"^(?:Test|Fuzz|test|should|it)[_A-Z]\w*|\w+_test$")
 _MARKED = re.compile(
     r"#\[(?:\w+::)?test|@Test\b|@ParameterizedTest|\[(?:Fact|Test|Theory|TestMethod)\b|@RepeatedTest|#\[test_case|@test\b"
 )

@@ -32,7 +32,7 @@ HARNESSES: tuple[tuple[str, re.Pattern[str]], ...] = (
 _TEST_NAMED = re.compile(
     r"(recover|dedup|redeliver|failover|chaos|partition|crash|idempot|lineariz|jepsen|corrupt|kill|restart|split|brain|reconnect|rebalanc|"
     r"snapshot|membership|reconfig|election|norace|consisten|durab|atomic|upgrade|downgrade|shutdown|stress|fuzz|paper|retry|lease|"
-    r"quorum|disconnect|flow[-_]?control)", re.I)  # fmt: skip
+    r"quorum|disconnect|flow[-_]?control|cluster|raft|paxos|consensus|replicat|leader|fenc|fail(?:ure|over|ed)|chaos)", re.I)  # fmt: skip
 _RUNBOOK = re.compile(
     r"(post[-_]?mortem|runbook|playbook|operat(?:ions?|ing|or)|troubleshoot|disaster|recovery|failure|failover|workers?(?=\.)|admin\w*|"
     r"maintenance|monitoring|upgrad\w+|downgrad\w+|backup|restore|production|deploy\w*|sentinel|capacity|tuning|faq|ha(?=\.)|incident|internals)", re.I)  # fmt: skip
@@ -43,11 +43,12 @@ _COMPOSE = re.compile(r"(^|/)(docker-)?compose[^/]*\.ya?ml$|(^|/)docker-compose[
 _AGENTS = re.compile(
     r"(^|/)(AGENTS|CLAUDE|GEMINI|\.cursorrules|copilot-instructions)(\.md)?$|(^|/)\.(cursor|claude)/[^/]+/[^/]+\.md[c]?$"
 )
+_HELPER = re.compile(r"chaos|fault[-_]?inject|nemesis|failpoint|toxiproxy|fuzz", re.I)
 _FORMAL = re.compile(r"\.(tla|p|qnt|ivy|als|pml|dfy)$")
 _ORDER = ("test-runner", "linearizability", "simulation", "fault-injection", "e2e", "integration", "fuzz", "formal-model", "ci", "compose",
           "fault-hook", "runbook", "monitoring", "benchmark", "unit", "agent-instructions")  # fmt: skip
-_SHARE = {"test-runner": 14, "linearizability": 8, "simulation": 8, "fault-injection": 20, "e2e": 14, "integration": 12, "fuzz": 8, "formal-model": 4,
-          "ci": 20, "compose": 8, "fault-hook": 8, "runbook": 12, "monitoring": 5, "benchmark": 8, "unit": 8, "agent-instructions": 4}  # fmt: skip
+_SHARE = {"test-runner": 20, "linearizability": 8, "simulation": 8, "fault-injection": 20, "e2e": 14, "integration": 18, "fuzz": 8, "formal-model": 4,
+          "ci": 20, "compose": 8, "fault-hook": 8, "runbook": 18, "monitoring": 5, "benchmark": 8, "unit": 8, "agent-instructions": 4}  # fmt: skip
 _EXPECTED = (
     "linearizability",
     "simulation",
@@ -76,7 +77,7 @@ def discover_toolbox(snapshot: RepositorySnapshot, *, claims: ClaimSet | None = 
     entries += _harness_folders(surveyed)
     entries += _single_files(snapshot.files, surveyed)
     entries += _hooks(surveyed)
-    kept = _ranked(_marked_deprecated(entries, opened))
+    kept = [_filled(entry, opened) for entry in _ranked(_marked_deprecated(entries, opened))]
     present = {entry.kind for entry in kept} | {also for entry in kept for also in entry.also}
     notes = [snapshot.work_tree.sentence()] if snapshot.work_tree.sentence() else []
     return Toolbox(
@@ -116,7 +117,7 @@ def _harness_folders(surveyed: Survey) -> Iterable[ToolboxEntry]:
             own is not None
             and not tests[folder]
             and role_of(folder + "/x.go") == "code"
-            and own not in ("simulation", "linearizability", "fault-injection")
+            and own not in ("simulation", "linearizability", "fault-injection", "benchmark")
         ):
             continue
         kind = own or "unit"
@@ -193,6 +194,15 @@ def _single_files(files: Sequence[SourceFile], surveyed: Survey) -> Iterable[Too
             and facts.definitions
         ):
             yield _entry("benchmark", name, file.path, "", "a benchmark")
+        if (
+            not facts.tests
+            and facts.definitions
+            and _HELPER.search(name)
+            and role_of(file.path) in ("test", "code", "tooling")
+        ):
+            yield _entry(
+                _harness_of(name) or "fault-injection", name, file.path, "", "what a harness is made of"
+            )
         if role_of(file.path) == "test" and facts.tests and _TEST_NAMED.search(name):
             under = sum(case.under_fault for case in facts.tests)
             kind = (
@@ -286,6 +296,45 @@ def _worth(entry: ToolboxEntry) -> tuple[float, str]:
             else 0.0
         )
     return worth, entry.path
+
+
+_ORACLES = {
+    "linearizability": "a checker of the recorded history",
+    "simulation": "invariants of the simulator, replayed by its seed",
+    "fault-injection": "assertions of the tests after the fault",
+    "fuzz": "no crash and no failed assertion on any input",
+    "formal-model": "the invariants of the model",
+    "benchmark": "none: it measures",
+}
+_FAULT_NAMED = re.compile(
+    r"kill|crash|partition|restart|disconnect|pause|corrupt|latency|slow|disk|clock|netsplit|failover|drop|delay|upgrade|fenc",
+    re.I,
+)
+
+
+def _filled(entry: ToolboxEntry, opened: dict[str, str]) -> ToolboxEntry:
+    """The entry with its oracle, the faults that its name tells, and the CI files that run it."""
+    told = tuple(dict.fromkeys(found.lower() for found in _FAULT_NAMED.findall(f"{entry.path} {entry.name}")))
+    update: dict[str, object] = {
+        "oracle": entry.oracle or _ORACLES.get(entry.kind, ""),
+        "faults": entry.faults if entry.faults and not told else told,
+    }
+    if entry.kind not in ("ci", "runbook", "agent-instructions", "monitoring") and not entry.trigger:
+        asked = [
+            text
+            for text in (
+                entry.command if len(entry.command) > 8 else "",
+                entry.path if "/" in entry.path else "",
+            )
+            if text
+        ]
+        runs = [
+            path
+            for path, text in opened.items()
+            if role_of(path) == "ci" and any(word in text for word in asked)
+        ]
+        update["trigger"] = f"CI: {', '.join(runs[:3])}" if runs else ""
+    return entry.model_copy(update=update)
 
 
 def _inventory(surveyed: Survey) -> Iterable[TestInventory]:
