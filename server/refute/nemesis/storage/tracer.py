@@ -40,8 +40,7 @@ class Tracer:
         environment: Mapping[str, str],
     ) -> None:
         self._report = report
-        self._place = 0
-        self._counted = 0
+        self._seen = (0, 0)
         words = ["strace", "-f", "-qq", "-T", "-o", str(report), "-e", f"trace={','.join(calls)}"]
         words += ["-e", f"inject={','.join(calls)}:{inject}", "-e", "signal=none"]
         for path in paths:
@@ -69,13 +68,15 @@ class Tracer:
 
     def injected(self) -> int:
         """How many calls it has made fail or delayed so far, by its own report."""
+        place, counted = self._seen
         with suppress(OSError), self._report.open("rb") as report:
-            report.seek(self._place)
+            report.seek(place)
             fresh = report.read()
             whole = fresh[: fresh.rfind(b"\n") + 1]
-            self._place += len(whole)
-            self._counted += whole.count(b"(INJECTED)") + whole.count(b"(DELAYED)")
-        return self._counted
+            place += len(whole)
+            counted += whole.count(b"(INJECTED)") + whole.count(b"(DELAYED)")
+        self._seen = (place, counted)  # at once: several threads may ask, and none may count a line twice
+        return counted
 
     def close(self) -> None:
         """Detach; the node goes on."""
