@@ -1,7 +1,7 @@
 """The two nodes that refute's own plan runs refute with: `node.py owner|witness …`.
 
-`owner SHARED PLAN` does `refute run PLAN` and stays. `witness SHARED PLAN PORT` tells over HTTP what that run
-left behind, from `/proc` and from what refute answers in another process: not from what the run believes.
+`owner SHARED PLAN PORT` does `refute run PLAN` and stays. `witness SHARED PLAN PORT` tells over HTTP what
+that run left behind, from `/proc` and from what refute answers in another process: not from what it believes.
 `cut SHARED BYTES` shortens the newest history; `kill-guard SHARED` ends the guard with SIGKILL.
 """
 
@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -27,8 +28,13 @@ AS_PROMISED = "as promised"
 """What every fact answers while the promise is kept; otherwise what is there instead."""
 
 
-def owner(shared: Path, plan: str) -> None:
-    """Runs the plan in its own session, in which a kill of the node finds it; then waits to be ended."""
+def owner(shared: Path, plan: str, port: int) -> None:
+    """Runs the plan in its own session, in which a kill of the node finds it; then waits to be ended.
+
+    It listens meanwhile and refuses everything: that its socket goes is what a kill shows of this very node.
+    """
+    server = ThreadingHTTPServer(("127.0.0.1", port), BaseHTTPRequestHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
     os.environ[MARK] = str(shared)
     command = [sys.executable, "-m", "refute.faces.cli", "run", plan, "--session-root", str(sessions(shared))]
     subprocess.run(command, check=False)
@@ -187,7 +193,7 @@ if __name__ == "__main__":
     folder.mkdir(parents=True, exist_ok=True)
     print(f"{role} is up", flush=True)
     if role == "owner":
-        owner(folder, words[0])
+        owner(folder, words[0], int(words[1]))
     elif role == "witness":
         witness(folder, int(words[1]))
     elif role == "cut":
