@@ -8,6 +8,7 @@ from refute.system.cluster import Cluster
 from refute.system.node import NodeProcess
 from refute.system.placement import NodePlacement
 from refute.system.process_table import listening_pids
+from refute.system.socket_diagnosis import SocketTable
 
 
 class Serving:
@@ -33,5 +34,5 @@ class Serving:
         return found
 
 
-def _listeners_of(ports: Iterable[int], among: list[int] | None, namespace: int | None) -> list[int]:
+def _listeners_of(ports: Iterable[int], among: list[int] | None, namespace: SocketTable | None) -> list[int]:
     return sorted({owner for port in ports for owner in listening_pids(port, among, namespace)})

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from refute.system.socket_diagnosis import SocketTable
+
 
 @dataclass(frozen=True, slots=True)
 class LinkAddresses:
@@ -25,8 +27,8 @@ class LinkAddresses:
 class NodePlacement:
     """What one node is started with: `host` it listens on, words before its command, environment, data
     directory. `outside` maps a port name to the address at which this process reaches it, where that
-    differs from host and port. `namespace` is a process that lives in the node's network namespace for as
-    long as the run does, where that is not ours. `preload` are libraries that the loader puts before all
+    differs from host and port. `namespace` tells of the sockets of the node's network
+    namespace, where that is not ours. `preload` are libraries that the loader puts before all
     others, `alone` is environment of the node's process that its commands do not get. `inside` are the words
     before any other program that has to see the node's files.
     """
@@ -36,7 +38,7 @@ class NodePlacement:
     env: Mapping[str, str] = field(default_factory=dict)
     data: Path | None = None
     outside: Mapping[str, str] = field(default_factory=dict)
-    namespace: int | None = None
+    namespace: SocketTable | None = None
     preload: tuple[Path, ...] = ()
     alone: Mapping[str, str] = field(default_factory=dict)
     inside: tuple[str, ...] = ()

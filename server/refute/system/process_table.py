@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from refute.system.socket_diagnosis import listening_sockets, socket_inode
+from refute.system.socket_diagnosis import SocketTable, listening_sockets, socket_inode
 
 PROC = Path("/proc")
 Address = tuple[str, int]
@@ -108,10 +108,12 @@ def processes_with_mark(name: str, value: str) -> list[ProcessId]:
     return found
 
 
-def listening_pids(port: int, among: Iterable[int] | None = None, namespace: int | None = None) -> list[int]:
+def listening_pids(
+    port: int, among: Iterable[int] | None = None, namespace: SocketTable | None = None
+) -> list[int]:
     """The processes that listen on a TCP port, as far as we may see them.
 
-    `namespace` is a process whose network namespace is looked at; by default our own is.
+    `namespace` is the network namespace that is looked at; by default our own is.
     """
     if not LINUX:
         return _psutil_owners(lambda c: c.status == "LISTEN" and c.laddr and c.laddr.port == port, among)
@@ -119,8 +121,8 @@ def listening_pids(port: int, among: Iterable[int] | None = None, namespace: int
     return [pid for pid in (_pids() if among is None else among) if inodes & _socket_inodes(pid)]
 
 
-def listening_ports(namespace: int | None = None) -> set[int]:
-    """All TCP ports on which somebody listens, on this machine or in the namespace of a process."""
+def listening_ports(namespace: SocketTable | None = None) -> set[int]:
+    """All TCP ports on which somebody listens, on this machine or in another network namespace."""
     if LINUX:
         return {port for port, _ in _listening(namespace)}
     return _psutil_listening_ports()
@@ -219,14 +221,13 @@ def _environment(pid: int) -> list[bytes]:
         return []
 
 
-def _listening(namespace: int | None = None) -> list[tuple[int, str]]:
-    if namespace is None:
-        with suppress(OSError):
-            return listening_sockets()
+def _listening(namespace: SocketTable | None = None) -> list[tuple[int, str]]:
+    if namespace is not None:
+        return namespace.listening()
+    with suppress(OSError):
+        return listening_sockets()
     return [
-        (int(fields[1].rpartition(":")[2], 16), fields[9])
-        for fields in _tcp_table(namespace)
-        if fields[3] == _LISTEN
+        (int(fields[1].rpartition(":")[2], 16), fields[9]) for fields in _tcp_table() if fields[3] == _LISTEN
     ]
 
 
@@ -240,14 +241,14 @@ def _connection_inode(local: Address, remote: Address) -> str | None:
     return None
 
 
-def _tcp_table(namespace: int | None = None) -> Iterator[list[str]]:
-    return _socket_table(("tcp", "tcp6"), namespace)
+def _tcp_table() -> Iterator[list[str]]:
+    return _socket_table(("tcp", "tcp6"))
 
 
-def _socket_table(names: tuple[str, ...], namespace: int | None = None) -> Iterator[list[str]]:
+def _socket_table(names: tuple[str, ...]) -> Iterator[list[str]]:
     for name in names:
         with suppress(OSError):
-            for line in (PROC / str(namespace or "self") / "net" / name).read_text().splitlines()[1:]:
+            for line in (PROC / "net" / name).read_text().splitlines()[1:]:
                 yield line.split()
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import socket
 import struct
 import sys
+import threading
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 
 from refute.system.netlink import DUMP, REQUEST, ask, attributes, open_netlink
@@ -44,14 +45,54 @@ class SocketBytes:
     received: int
 
 
+class SocketTable:
+    """The sockets of the network namespace in which it is made, or of the one that `netlink` was opened in.
+
+    Any thread may ask. Reading a namespace's /proc/net/tcp takes tens of milliseconds instead.
+    """
+
+    def __init__(self, netlink: socket.socket | None = None) -> None:
+        self._netlink = netlink or open_netlink(SOCK_DIAG)
+        self._one_at_a_time = threading.Lock()
+
+    def listening(self) -> list[tuple[int, str]]:
+        """(port, inode) of every listening TCP socket. Raises OSError."""
+        found = []
+        with self._one_at_a_time:
+            for family in (socket.AF_INET, socket.AF_INET6):
+                asked = _asked(family, _LISTEN, _WHICH.pack(0, 0, b"", b""))
+                for body in ask(self._netlink, _BY_FAMILY, asked, dump=True):
+                    port = _PORTS.unpack_from(body, _ID_AT)[0]
+                    found.append((port, str(_INODE.unpack_from(body, _INODE_AT)[0])))
+        return found
+
+    def round_trips_us(self) -> dict[str, int]:
+        """The longest smoothed round trip of the TCP connections to each IPv4 peer, in us. Raises OSError."""
+        longest: dict[str, int] = {}
+        with self._one_at_a_time:
+            for family in (socket.AF_INET, socket.AF_INET6):
+                asked = _asked(family, _ESTABLISHED, _WHICH.pack(0, 0, b"", b""), 1 << (_INFO - 1))
+                for body in ask(self._netlink, _BY_FAMILY, asked, dump=True):
+                    peer = _ipv4(family, body[_ID_AT + 20 : _ID_AT + 36])
+                    info = dict(attributes(body[_ATTRIBUTES_AT:])).get(_INFO, b"")
+                    if peer and len(info) >= _ROUND_TRIP_AT + 4:
+                        took: int = struct.unpack_from("=I", info, _ROUND_TRIP_AT)[0]
+                        longest[peer] = max(longest.get(peer, 0), took)
+        return longest
+
+    def descriptor(self) -> int:
+        """Of the socket that asks, to be handed to another process."""
+        return self._netlink.fileno()
+
+    def close(self) -> None:
+        """Give the socket up."""
+        self._netlink.close()
+
+
 def listening_sockets() -> list[tuple[int, str]]:
     """(port, inode) of every listening TCP socket in our network namespace. Raises OSError."""
-    found = []
-    for family in (socket.AF_INET, socket.AF_INET6):
-        for body in _ask(family, _LISTEN, _WHICH.pack(0, 0, b"", b""), REQUEST | DUMP):
-            port = _PORTS.unpack_from(body, _ID_AT)[0]
-            found.append((port, str(_INODE.unpack_from(body, _INODE_AT)[0])))
-    return found
+    with closing(SocketTable()) as table:
+        return table.listening()
 
 
 def socket_inode(local: tuple[str, int], remote: tuple[str, int]) -> str | None:
@@ -109,23 +150,6 @@ def _established(wanted: set[int]) -> list[Pair]:
                     if local and remote:
                         found.append(((local, local_port), (remote, remote_port)))
     return found
-
-
-def round_trips_us(netlink: socket.socket) -> dict[str, int]:
-    """The longest smoothed round trip among the TCP connections to each IPv4 peer, in us. Raises OSError.
-
-    `netlink` was opened for SOCK_DIAG in the network namespace that is asked about.
-    """
-    longest: dict[str, int] = {}
-    every = _WHICH.pack(0, 0, b"", b"")
-    for family in (socket.AF_INET, socket.AF_INET6):
-        asked = _asked(family, _ESTABLISHED, every, 1 << (_INFO - 1))
-        for body in ask(netlink, _BY_FAMILY, asked, dump=True):
-            peer = _ipv4(family, body[_ID_AT + 20 : _ID_AT + 36])
-            info = dict(attributes(body[_ATTRIBUTES_AT:])).get(_INFO, b"")
-            if peer and len(info) >= _ROUND_TRIP_AT + 4:
-                longest[peer] = max(longest.get(peer, 0), struct.unpack_from("=I", info, _ROUND_TRIP_AT)[0])
-    return longest
 
 
 def _ipv4(family: int, address: bytes) -> str | None:

@@ -17,16 +17,17 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from refute.nemesis.netns.kernel import join
+from refute.nemesis.netns.kernel import join, join_users
 from refute.nemesis.proxy.connection import Connection
 from refute.nemesis.proxy.link import Link
 from refute.nemesis.proxy.loop import READ, Loop
 from refute.system.node_reference import CLIENT
 from refute.system.process_table import ProcessId, is_alive, listening_ports
+from refute.system.socket_diagnosis import SocketTable
 
 _BACKLOG = 1024
 _ACCEPTS_A_ROUND = 64
-_LOOK_EVERY_NS = 20_000_000
+_LOOK_EVERY_NS = 10_000_000
 
 
 class Forwarder:
@@ -36,17 +37,21 @@ class Forwarder:
         self.loop = Loop()
         self._holder = ProcessId(*configuration["holder"])
         self._ways = [_Way(self.loop, written) for written in configuration["ways"]]
-        join(configuration["clients"], user=configuration["user"])
+        if configuration["user"]:
+            join_users(configuration["clients"])
+        self._tables: dict[int, SocketTable] = {}
+        for anchor in {way.anchor for way in self._ways}:
+            join(anchor)
+            self._tables[anchor] = SocketTable()
+        join(configuration["clients"])
         self._look()
 
     def _look(self) -> None:
         if not is_alive(self._holder):
             self.loop.end()
             return
-        listening: dict[int, set[int]] = {}
+        listening = {anchor: listening_ports(table) for anchor, table in self._tables.items()}
         for way in self._ways:
-            if way.anchor not in listening:
-                listening[way.anchor] = listening_ports(way.anchor)
             way.follow(listening[way.anchor])
         self.loop.at(time.monotonic_ns() + _LOOK_EVERY_NS, self._look)
 

@@ -29,9 +29,8 @@ from refute.nemesis.netns.names import NameServer, use_our_names
 from refute.nemesis.netns.rules import arrivals, counter_of, table_of
 from refute.nemesis.proxy.channel import serve_control
 from refute.nemesis.proxy.loop import Loop
-from refute.system.netlink import open_netlink
 from refute.system.process_table import ProcessId, is_alive
-from refute.system.socket_diagnosis import SOCK_DIAG, round_trips_us
+from refute.system.socket_diagnosis import SocketTable
 
 _ORPHAN_FOR_S = 60.0
 
@@ -48,7 +47,7 @@ class Holder:
         self._members = {member.name: member for member in members_of(configuration["nodes"])}
         self.anchors: dict[str, int] = {}
         self._counters: dict[str, CounterReader] = {}
-        self._sockets: dict[str, socket.socket] = {}
+        self._sockets: dict[str, SocketTable] = {}
         self._effects: dict[str, Effect] = {}
         names = bool(configuration.get("names"))
         if names:
@@ -81,6 +80,11 @@ class Holder:
                 return {}
         raise ValueError(f"unknown request {asked['do']!r}")
 
+    def hand_over(self, descriptor: int) -> None:
+        """Send our sockets for asking about sockets, in the order of the members, so that others may too."""
+        with socket.socket(fileno=descriptor) as channel:
+            socket.send_fds(channel, [b"."], [table.descriptor() for table in self._sockets.values()])
+
     def close(self) -> None:
         """End the anchors; with us the kernel removes the rest."""
         self._control_path.unlink(missing_ok=True)
@@ -98,7 +102,7 @@ class Holder:
                 run(["ip", "-batch", "-"], at_the_member(member))
                 nft(arrivals(self._run, [each for each in members if each is not member]))
                 self._counters[member.name] = CounterReader()
-                self._sockets[member.name] = open_netlink(SOCK_DIAG)
+                self._sockets[member.name] = SocketTable()
 
     def _apply(self, fault: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         if fault in self._effects:
@@ -128,8 +132,8 @@ class Holder:
     def _of_links(self) -> dict[str, dict[str, int]]:
         found = self._count(table_of(self._run), "arrived_")
         names = {member.address: member.name for member in self._members.values()}
-        for sender, netlink in self._sockets.items():
-            for address, longest in round_trips_us(netlink).items():
+        for sender, table in self._sockets.items():
+            for address, longest in table.round_trips_us().items():
                 if (link := f"{sender}->{names.get(address)}") in found:
                     found[link]["round_trip_us"] = longest
         return found
@@ -175,6 +179,7 @@ def main() -> int:
             print(json.dumps({"error": str(error)}), flush=True)  # noqa: T201
             return 69
         held.callback(holder.close)
+        holder.hand_over(configuration["channel"])
         signal.signal(signal.SIGTERM, lambda *_: holder.loop.end())
         print(json.dumps({"anchors": holder.anchors}), flush=True)  # noqa: T201
         os.close(1)

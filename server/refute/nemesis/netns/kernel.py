@@ -114,12 +114,15 @@ def start_anchor() -> int:
         os._exit(1)
 
 
-def join(process: int, *, user: bool) -> None:
-    """Enter the network namespace of a process for good; with `user` its user namespace first."""
-    with open(f"/proc/{process}/ns/net", "rb") as network:  # noqa: PTH123 (a handle of the kernel)
-        if user:
-            with open(f"/proc/{process}/ns/user", "rb") as users:  # noqa: PTH123
-                _must(_libc().setns(users.fileno(), _NEW_USER), "entering the user namespace")
+def join_users(process: int) -> None:
+    """Enter the user namespace of a process for good; only for a program of one thread."""
+    with open(f"/proc/{process}/ns/user", "rb") as users:  # noqa: PTH123 (a handle of the kernel)
+        _must(_libc().setns(users.fileno(), _NEW_USER), "entering the user namespace")
+
+
+def join(process: int) -> None:
+    """Enter the network namespace of a process for good."""
+    with open(f"/proc/{process}/ns/net", "rb") as network:  # noqa: PTH123
         _must(_libc().setns(network.fileno(), _NEW_NETWORK), "entering the network namespace")
 
 

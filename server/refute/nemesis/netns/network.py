@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from refute.nemesis.proxy.control import Control
 from refute.nemesis.proxy.undo import VERBS as OF_SOCKETS
 from refute.system.node_reference import CLIENT
 from refute.system.process_table import ProcessId, identify, is_alive
+from refute.system.socket_diagnosis import SocketTable
 
 _GONE_WITHIN_S = 5.0
 _HOLDER, _FORWARDER = "refute.nemesis.netns.holder", "refute.nemesis.netns.forwarder"
@@ -56,9 +58,15 @@ class Network:
             "nodes": list(nodes),
             "names": names,
         }
+        self.sockets: dict[str, SocketTable] = {}
         try:
-            said = self._start([*words, sys.executable, "-m", _HOLDER], configuration, environment)
-            self.anchors: dict[str, int] = said["anchors"]
+            ours, theirs = socket.socketpair()
+            with ours, theirs:
+                command = [*words, sys.executable, "-m", _HOLDER]
+                configuration["channel"] = theirs.fileno()
+                said = self._start(command, configuration, environment, theirs.fileno())
+                self.anchors: dict[str, int] = said["anchors"]
+                self.sockets = dict(zip(self.anchors, _received(ours, len(self.anchors)), strict=True))
             pid = self._processes[0].pid
             self.identity = identify(pid) or ProcessId(pid, 0)
             self._control = Control(self.folder / "control", "holder of the namespaces")
@@ -127,10 +135,16 @@ class Network:
                 process.kill()
                 process.wait()
         self._processes.clear()
+        for table in self.sockets.values():
+            table.close()
         OF_SOCKETS["remove-socket"].undo({"folder": str(self.folder)})
 
     def _start(
-        self, words: Sequence[str], configuration: Mapping[str, Any], environment: Mapping[str, str]
+        self,
+        words: Sequence[str],
+        configuration: Mapping[str, Any],
+        environment: Mapping[str, str],
+        *descriptors: int,
     ) -> dict[str, Any]:
         with self._log.open("ab") as errors:
             process = subprocess.Popen(
@@ -140,6 +154,7 @@ class Network:
                 stderr=errors,
                 text=True,
                 env=dict(environment),
+                pass_fds=descriptors,
                 start_new_session=True,
             )
         self._processes.append(process)
@@ -149,6 +164,12 @@ class Network:
             why = said["error"] if said else "it ended without a word"
             raise FaultUnavailableError(f"the network cannot be built: {why}", where=self._log)
         return said
+
+
+def _received(channel: socket.socket, count: int) -> list[SocketTable]:
+    channel.settimeout(_GONE_WITHIN_S)
+    _, descriptors, _, _ = socket.recv_fds(channel, 1, count)
+    return [SocketTable(socket.socket(fileno=descriptor)) for descriptor in descriptors]
 
 
 def _answer(stdin: IO[str], stdout: IO[str], configuration: Mapping[str, Any]) -> dict[str, Any] | None:

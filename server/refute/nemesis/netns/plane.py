@@ -47,13 +47,19 @@ class NetnsPlane:
 
     def prepare(self) -> Placement:
         """Build the network; each node is started in its namespace, clients are forwarded into theirs."""
-        spec = self._cluster.spec
+        spec, wanted = self._cluster.spec, self._site.wanted
+        names = ("netns", "dns") in wanted
+        if names and any(plane == "storage" for plane, _ in wanted):
+            raise FaultInputError(
+                "names and storage cannot be tampered with in one run: each needs a mount namespace of its own",
+                hint="put the faults of storage and netns/dns into two scenarios",
+            )
         self._members = {member.name: member for member in members_of(spec.nodes)}
         environment = {**os.environ, **self._site.environment}
         self._network = Network(
             *(self._site.ledger.run, spec.nodes, environment),
             log=self._site.run_dir / "netns.log",
-            names=("netns", "dns") in self._site.wanted,
+            names=names,
         )
         ledger, network = self._site.ledger, self._network
         ledger.resource("netns holder", Undo("end", handle_of(network.identity, [])))
@@ -69,7 +75,7 @@ class NetnsPlane:
                     host=self._members[node].address,
                     prefix=network.entering(node),
                     outside={port: f"127.0.0.1:{ports[node, port]}" for port in spec.ports},
-                    namespace=network.anchors[node],
+                    namespace=network.sockets[node],
                 )
                 for node in spec.nodes
             },
