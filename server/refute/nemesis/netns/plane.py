@@ -51,7 +51,7 @@ class NetnsPlane:
         names = ("netns", "dns") in wanted
         if names and any(plane == "storage" for plane, _ in wanted):
             raise FaultInputError(
-                "names and storage cannot be tampered with in one run: each needs a mount namespace of its own",
+                "names and storage cannot be tampered with in one run: each needs a mount namespace",
                 hint="put the faults of storage and netns/dns into two scenarios",
             )
         self._members = {member.name: member for member in members_of(spec.nodes)}
