@@ -519,3 +519,23 @@ def test_where_nobody_asked_for_a_limit_nobody_is_put_into_a_group(room: Room) -
     assert groups(room) == []
     with pytest.raises(NemesisError, match=r"not started in control groups .*planes: \[resource/freezer\]"):
         room.apply(limit("freezer"), "n1")
+
+
+@pytest.mark.systems
+@pytest.mark.parametrize("kind", sorted(LIMITS))
+def test_whoever_is_left_in_a_group_goes_back_to_where_we_are(kind: str) -> None:
+    place = hierarchy(LIMITS[kind].controllers)
+    assert (place.own / "cgroup.procs").is_file()
+    group = Group(place.version, place.root / f"refute-back-{os.getpid()}-{kind}")
+    group.create()
+    process = subprocess.Popen(["sleep", "100"])
+    try:
+        group.add(process.pid)
+        assert process.pid in group.members()
+        group.dissolve(place.own)
+        assert not group.path.exists()
+        assert process.pid in Group(place.version, place.own).members()
+        group.dissolve(place.own)  # once more does no harm
+    finally:
+        process.kill()
+        process.wait()

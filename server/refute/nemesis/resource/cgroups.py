@@ -97,11 +97,17 @@ def hierarchy(controllers: Mapping[int, str]) -> Hierarchy:
     own = _own_groups()
     for kind, place, _ in mounts:
         if kind == "cgroup2" and _has(place, controllers[2]):
-            return Hierarchy(2, place, place / own.get("", "/").lstrip("/"))
+            return Hierarchy(2, place, _inside(place, own.get("", "/")))
     for kind, place, options in mounts:
         if kind == "cgroup" and controllers[1] in options:
-            return Hierarchy(1, place, place / own.get(controllers[1], "/").lstrip("/"))
+            return Hierarchy(1, place, _inside(place, own.get(controllers[1], "/")))
     raise NemesisError(f"no hierarchy of control groups has the controller {controllers[2]!r}")
+
+
+def _inside(place: Path, group: str) -> Path:
+    # In a namespace of groups the path may be one of outside, which is not mounted.
+    found = place / group.lstrip("/")
+    return found if found.is_dir() else place
 
 
 def _mount(line: str) -> tuple[str, Path, list[str]]:
