@@ -1,4 +1,7 @@
-"""The table of fault tests, made of the marks that the tests carry; see CONTRIBUTING.md, "A new fault"."""
+"""The table of fault tests, made of the marks that the tests carry; see CONTRIBUTING.md, "A new fault".
+
+Run as a program it names the faults that lack a test, and then its exit code is 1.
+"""
 
 from __future__ import annotations
 
@@ -99,3 +102,14 @@ def gaps(shown: Shown) -> list[str]:
     return missing + [
         f"{plane} {kind}: there is no such mechanism" for plane, kind in sorted(shown.keys() - there)
     ]
+
+
+def main() -> int:
+    """Exit code: 1 where a fault that is written lacks a test."""
+    found = gaps(collected())
+    sys.stdout.writelines(f"{gap}\n" for gap in found)
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -113,11 +113,17 @@ def test_a_node_that_is_down_refuses_its_clients_and_is_found_by_the_process_pla
     assert room.nemesis.landing(paused).landed, room.nemesis.landing(paused)
 
 
-@pytest.mark.fault("netns", "drop", shows="not landing")
-def test_a_link_on_which_nobody_talks_is_no_partition(open_room: Callable[..., Room]) -> None:
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("drop", marks=pytest.mark.fault("netns", "drop", shows="not landing")),
+        pytest.param("reject", marks=pytest.mark.fault("netns", "reject", shows="not landing")),
+    ],
+)
+def test_a_link_on_which_nobody_talks_is_no_partition(open_room: Callable[..., Room], kind: str) -> None:
     silent = open_room(links={"port": "peer"}, peers={"each": "", "join": ""}, **ON_NETNS)
     time.sleep(0.6)
-    fault = silent.apply({"partition": {"links": ["n1->n2"]}, "plane": "netns"})
+    fault = silent.apply({"fault": {"plane": "netns", "kind": kind, "links": ["n1->n2"]}})
     time.sleep(0.4)
     silent.nemesis.heal(fault)
     landing = silent.nemesis.landing(fault)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from refute.history.fault import Landing, Signal
@@ -58,3 +62,20 @@ def test_a_mark_that_is_written_wrongly_is_an_error(request: pytest.FixtureReque
     request.node.add_marker(pytest.mark.fault("netns", "drop", shows="landed"))
     with pytest.raises(ValueError, match="write fault"):
         claims_of(request.node)
+
+
+def test_every_fault_that_is_written_is_shown_landing_not_landing_and_leaving_nothing() -> None:
+    script = Path(__file__).parents[2] / "scripts" / "fault_tests.py"
+    found = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "", ""), found
+
+
+def test_a_fault_without_its_tests_would_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "scripts")
+    from fault_tests import gaps
+
+    found = gaps({("process", "kill"): {"landing": ["a"]}, ("process", "tickle"): {"landing": ["b"]}})
+    assert "process kill: no test shows not landing" in found
+    assert "process kill: no test shows landing" not in found
+    assert "process pause: no test shows landing" in found
+    assert "process tickle: there is no such mechanism" in found
