@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from refute.nemesis.errors import NemesisError
 from refute.nemesis.process.undo import VERBS as PROCESS_VERBS
 from refute.nemesis.storage.damaged_files import remove_copies
 from refute.nemesis.storage.refused_writes import empty, filler_of
@@ -21,8 +22,13 @@ def _remount(handle: Handle) -> None:
         return
     if handle["node"]:
         PROCESS_VERBS["end"].undo({"leader": handle["node"], "members": []})
-    volume.detach()
-    volume.attach()
+    try:
+        volume.detach()
+        volume.attach()
+    except NemesisError:
+        # The holder ends with its owner, maybe just now: its namespace goes then, and the mounts in it do.
+        if volume.namespace.alive:
+            raise
 
 
 def _takes_no_writes(handle: Handle) -> str | None:
