@@ -11,11 +11,13 @@ _entry = partial(
     FaultEntry,
     plane="netns",
     targets="links",
-    needs="Linux with user namespaces, or root; nft",
-    probe="two namespaces are made, a packet is sent through a rule, and its counter is read",
-    cleanup="exactly our own rules, links and namespaces are removed",
+    needs="Linux with user namespaces, or root; ip and nft; nodes that listen on the host they are given",
+    probe="a network of two is built, the fault put on, a packet sent through it and its counter read",
+    cleanup="exactly our own rule, queue or link is taken off; with their holder all namespaces go",
 )
 _WITHIN = "all nodes share one machine, one kernel and one clock"
+_CLIENTS = "clients come in through a forwarder, which accepts their connections also where their way is cut"
+_LARGE = "a packet may be as large as 64 kB, as no card has cut it up"
 _BROKEN = (
     "safety",
     "liveness",
@@ -36,8 +38,8 @@ ENTRIES = (
         cannot_test=("performance",),
         parameters=LINKS,
         injector="packets counted by our own rule",
-        victim="retransmissions of the sender, bytes received by the receiver stop",
-        infidelities=(_WITHIN,),
+        victim="packets that the receiver lets through stop; retransmissions of the sender",
+        infidelities=(_WITHIN, _CLIENTS),
     ),
     _entry(
         kind="reject",
@@ -47,8 +49,8 @@ ENTRIES = (
         cannot_test=("performance",),
         parameters=LINKS,
         injector="packets counted by our own rule",
-        victim="connections refused or reset",
-        infidelities=(_WITHIN,),
+        victim="packets that the receiver lets through stop; connections refused or reset at the sender",
+        infidelities=(_WITHIN, _CLIENTS),
     ),
     _entry(
         kind="flapping",
@@ -63,10 +65,11 @@ ENTRIES = (
         ),
         injector="packets counted by our own rule, number of changes",
         victim="retransmissions",
-        infidelities=(_WITHIN,),
+        infidelities=(_WITHIN, _CLIENTS),
     ),
     _entry(
         kind="link-down",
+        targets="nodes",
         does="the node's interface goes down, for peers and clients alike",
         is_not="a partition between nodes only",
         tests=_BROKEN,
@@ -83,9 +86,9 @@ ENTRIES = (
         tests=("liveness", "performance", "fairness"),
         cannot_test=("durability",),
         parameters=(*LINKS, Parameter("rate", "bandwidth", "of the link", "100kB/s")),
-        injector="bytes and overruns counted by the queue",
-        victim="bytes per second at the receiver",
-        infidelities=(_WITHIN,),
+        injector="packets that had to wait, counted by the queue of this link",
+        victim="bytes per second at the receiver beyond the limit stop; a link that carried less is idle",
+        infidelities=(_WITHIN, _LARGE),
     ),
     _entry(
         kind="delay",
@@ -98,9 +101,13 @@ ENTRIES = (
             Parameter("by", "duration", "the mean", "100ms"),
             Parameter("jitter", "duration", "half of the spread", 0),
         ),
-        injector="packets counted by the queue",
-        victim="round trip time",
-        infidelities=(_WITHIN, "a queue in user space is limited in packets per second"),
+        injector="packets counted on their way into the queue",
+        victim="round trip as the sender's TCP measures it, longer by half of the delay at least",
+        infidelities=(
+            _WITHIN,
+            "without netem a queue in user space does it, which is limited in packets per second",
+            "with jitter packets overtake each other",
+        ),
     ),
     _entry(
         kind="loss",
@@ -110,12 +117,14 @@ ENTRIES = (
         cannot_test=("durability",),
         parameters=(*LINKS, Parameter("share", "share", "of the packets", 0.1)),
         injector="packets counted by our own rule",
-        victim="retransmissions of the sender",
-        infidelities=(_WITHIN,),
+        victim="retransmissions of the sender, of all its links together",
+        infidelities=(_WITHIN, _LARGE),
     ),
     _entry(
         kind="dns",
-        does="names are answered wrongly, late or not at all for a node",
+        targets="nodes",
+        needs="as the plane, and dnslib (pip install 'refute[dns]'); nodes that reach each other by name",
+        does="names are answered wrongly or not at all for a node",
         is_not="a partition: addresses that are known already go on working",
         tests=("liveness", "safety", "operational"),
         cannot_test=("durability", "performance"),
@@ -123,7 +132,10 @@ ENTRIES = (
             Parameter("answer", "choice", "what is answered", "nothing", ("nothing", "failure", "stale")),
         ),
         injector="questions answered by our own server",
-        victim="the node's attempts to connect",
-        infidelities=("only for nodes that ask the system's resolver",),
+        victim="no connection opened any more; with stale answers, connections refused",
+        infidelities=(
+            "only for nodes that ask the system's resolver, over UDP",
+            "the name server knows the nodes and nothing else",
+        ),
     ),
 )
