@@ -95,7 +95,7 @@ def try_many(flavour: str, seeds: range) -> dict[Any, int]:
         result = run_check("linearizable", history, {"model": model})
         truth = expected(history)
         if result.valid == "unknown":
-            assert not any(result.consumed.values()), (seed, result)
+            assert not result.consumed["ok"], (seed, result)
             continue
         assert result.valid is truth, (seed, result, list(history.operations))
         seen[truth] += 1

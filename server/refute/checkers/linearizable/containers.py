@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import Counter as Counted
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from refute.checkers.catalog import CheckerError
@@ -271,6 +271,43 @@ class Log(ObjectModel):
             raise CheckerError(f"a read of a log needs an offset, not {call.input!r}")
         found = state[call.input] if 0 <= call.input < len(state) else None
         return found == call.output, state
+
+    def narrowed(self, calls: list[Call]) -> Model:
+        """With what answers say of each offset: a log only grows, so what stands there stays there."""
+        told: dict[int, Any] = {}
+        agree = True
+        for call in calls:
+            for offset, value in _told(call):
+                agree = told.setdefault(offset, value) == value and agree
+        return _ToldLog(told, agree)
+
+
+class _ToldLog(Log):
+    """A log of which it is known what stands at some offsets; nothing is allowed where answers disagree."""
+
+    def __init__(self, told: Mapping[int, Any], agree: bool) -> None:
+        self._told, self._agree = told, agree
+
+    def step(self, state: State, call: Call) -> tuple[bool, State]:
+        """As for any log, but an offset takes only what was seen there."""
+        assert isinstance(state, tuple)
+        if call.kind == "append" and self._told.get(len(state), call.input) != call.input:
+            return False, state
+        allowed, after = super().step(state, call)
+        return allowed and self._agree, after
+
+
+def _told(call: Call) -> Iterator[tuple[int, Any]]:
+    """What the answer of a call on a log says of offsets."""
+    if not call.known:
+        return
+    if call.kind == "append":
+        if type(call.output) is int:
+            yield call.output, call.input
+    elif call.kind == "read-all" or call.input is None:
+        yield from enumerate(_members(call.output))
+    elif type(call.input) is int and call.output is not None:
+        yield call.input, call.output
 
 
 __all__ = [

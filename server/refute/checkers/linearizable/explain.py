@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from refute.checkers.linearizable.model import Model
-from refute.checkers.linearizable.search import NEVER, Finding, Timed, search
+from refute.checkers.linearizable.search import NEVER, Finding, Timed, search, until
 from refute.checkers.linearizable.sources import Sources, Unexplained, looks, observed, produced
 from refute.checkers.minimal import minimise
 from refute.checkers.result import Anomaly, Budget
@@ -163,18 +163,10 @@ def cut(calls: Sequence[Timed], model: Model, finding: Finding) -> tuple[list[Ti
     """
     required = finding.required
     stuck = required[min(finding.stuck, len(required) - 1)]
-    until: list[Timed] = []
-    for timed in calls:
-        if timed.start >= stuck.end:
-            continue
-        if timed.end > stuck.end and timed is not stuck:
-            if model.reads(timed.call):
-                continue
-            timed = Timed(timed.call._replace(known=False), timed.start, NEVER, timed.row)
-        until.append(timed)
+    before = until(calls, model, stuck)
     since = required[finding.window].end if required else 0
-    window = [timed for timed in until if timed.end >= since and timed.end != NEVER]
-    return until, window or until
+    window = [timed for timed in before if timed.end >= since and timed.end != NEVER]
+    return before, window or before
 
 
 def object_anomaly(history: History, few: Sequence[Timed], stuck: Timed) -> Anomaly:

@@ -61,6 +61,14 @@ class Model:
         del calls
         return None
 
+    def narrowed(self, calls: list[Call]) -> Model | None:
+        """A model that allows the same orders of just these calls, and shows a search dead ends sooner.
+
+        None where there is nothing to gain. What it refuses may rest on the last of the calls.
+        """
+        del calls
+        return None
+
     def split(self, calls: list[Call]) -> Callable[[Call], Any] | None:
         """What tells apart parts of the object that are independent of each other; None for none."""
         del calls

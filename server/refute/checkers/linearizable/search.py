@@ -268,7 +268,42 @@ def search(model: Model, calls: Sequence[Timed], meter: Meter) -> Finding:
 
     Exponential in the number of calls pending at once in the worst case, near-linear in the length.
     """
-    return Search(model, calls, meter).run()
+    narrowed = model.narrowed([timed.call for timed in calls])
+    if narrowed is None:
+        return Search(model, calls, meter).run()
+    whole = Search(narrowed, calls, meter).run()
+    return whole if whole.valid else _first_failure(model, calls, whole.required, meter)
 
 
-__all__ = ["NEVER", "BudgetSpentError", "Finding", "Search", "Timed", "search"]
+def _first_failure(model: Model, calls: Sequence[Timed], required: list[Timed], meter: Meter) -> Finding:
+    """The first return up to which there is no order, by bisection.
+
+    A narrowed model may have refused an earlier one for what only later calls tell.
+    """
+    low, high = 0, len(required) - 1
+    while low < high:
+        middle = (low + high) // 2
+        some = until(calls, model, required[middle])
+        narrowed = model.narrowed([timed.call for timed in some]) or model
+        if Search(narrowed, some, meter).run().valid:
+            low = middle + 1
+        else:
+            high = middle
+    return Finding(False, low, 0, 0, required)
+
+
+def until(calls: Sequence[Timed], model: Model, last: Timed) -> list[Timed]:
+    """The calls as they stood when one returned: nobody knows whether those still pending happened."""
+    found: list[Timed] = []
+    for timed in calls:
+        if timed.start >= last.end:
+            continue
+        if timed.end > last.end and timed is not last:
+            if model.reads(timed.call):
+                continue
+            timed = Timed(timed.call._replace(known=False), timed.start, NEVER, timed.row)
+        found.append(timed)
+    return found
+
+
+__all__ = ["NEVER", "BudgetSpentError", "Finding", "Search", "Timed", "search", "until"]

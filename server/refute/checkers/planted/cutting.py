@@ -31,10 +31,10 @@ ELEMENTS = 200_000
 
 MODEL_OPENINGS: Mapping[str, int] = {
     **dict.fromkeys(("counter", "lock", "lease"), 3_000),
-    **dict.fromkeys(("priority-queue", "set", "multiset"), 70),
-    **dict.fromkeys(("stack", "log"), 36),
+    **dict.fromkeys(("priority-queue", "set", "multiset", "transactions"), 150),
+    "stack": 36,
+    "log": 400,
     "queue": 20_000,
-    "transactions": 100,
 }
 """The same for models of `linearizable` that are searched, or whose reads return everything."""
 
