@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from refute.history.fault import Reading, Signal
@@ -48,12 +49,7 @@ class NetnsPlane:
     def prepare(self) -> Placement:
         """Build the network; each node is started in its namespace, clients are forwarded into theirs."""
         spec, wanted = self._cluster.spec, self._site.wanted
-        names = ("netns", "dns") in wanted
-        if names and any(plane == "storage" for plane, _ in wanted):
-            raise FaultInputError(
-                "names and storage cannot be tampered with in one run: each needs a mount namespace",
-                hint="put the faults of storage and netns/dns into two scenarios",
-            )
+        names = _with_names(wanted)
         self._members = {member.name: member for member in members_of(spec.nodes)}
         environment = {**os.environ, **self._site.environment}
         self._network = Network(
@@ -166,6 +162,22 @@ class NetnsPlane:
         if self._network is None:
             raise NemesisError("the netns plane is not prepared")
         return self._network
+
+
+def _with_names(wanted: frozenset[tuple[str, str]]) -> bool:
+    """Whether nodes ask our name server. Raises FaultInputError where that cannot go with what is wanted."""
+    if ("netns", "dns") not in wanted:
+        return False
+    storage = any(plane == "storage" for plane, _ in wanted)
+    if all(("netns", kind) in wanted for kind in NetnsPlane.kinds):
+        # All of the plane was asked for, and nobody named this fault: the others are not given up for it.
+        return not storage and find_spec("dnslib") is not None
+    if storage:
+        raise FaultInputError(
+            "names and storage cannot be tampered with in one run: each needs a mount namespace",
+            hint="put the faults of storage and netns/dns into two scenarios",
+        )
+    return True
 
 
 def _numbers(fault: Fault) -> dict[str, Any]:
