@@ -72,3 +72,15 @@ def test_a_file_that_contradicts_its_own_readings_is_refused(tmp_path: Path, old
     path.write_text(edited)
     with pytest.raises(HistoryError, match="f1"):
         read_landing(path)
+
+
+def test_a_recording_from_before_targets_were_named_reads_as_it_was_judged(tmp_path: Path) -> None:
+    path = tmp_path / "landing.json"
+    moved, stopped, still = (replace(each, target="") for each in (MOVED, STOPPED, STILL))
+    write_landing(path, [Landing("f1", "proxy", "partition", ("n1->n2", "n1->n3"), (moved, stopped, still))])
+    document = json.loads(path.read_text())
+    for signal in document[0]["signals"]:
+        del signal["target"], signal["needed"]
+    path.write_text(json.dumps(document))
+    (read,) = read_landing(path)
+    assert document[0]["landed"] is read.landed is True

@@ -183,7 +183,7 @@ def _landing(entry: dict[str, Any], where: str) -> Landing:
             during=_field(read, "during", _READING, where),
             after=_field(read, "after", _READING, where),
             expected=_field(read, "expected", _READING, where),
-            # Recordings of before 0.2 name no targets: they are judged as a whole, as they were then.
+            # Older recordings name no targets: they are judged as a whole, as they were then.
             target=_field(read, "target", str, where) if "target" in read else "",
             needed=_field(read, "needed", bool, where) if "needed" in read else False,
         )
