@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -258,6 +259,25 @@ def test_a_file_that_is_no_plan_is_one_clear_error(tmp_path: Path) -> None:
         read_plan(binary)
     with pytest.raises(PlanError, match="directory"):
         read_plan(tmp_path)
+    pipe = tmp_path / "pipe.md"
+    os.mkfifo(pipe)
+    with pytest.raises(PlanError, match="pipe"):
+        read_plan(pipe)
+
+
+def test_a_plan_with_very_many_defects_names_the_first_and_counts_the_rest() -> None:
+    rows = "".join(f"| C{number} | again | safety | README.md:1@0123abc |\n" for number in [1] * 100)
+    with pytest.raises(PlanError) as raised:
+        parse_plan(TEXT + f"\n## 1b. More\n\n| id | claim | category | source |\n|---|---|---|---|\n{rows}")
+    assert len(raised.value.defects) >= 100
+    lines = str(raised.value).splitlines()
+    assert len(lines) == 41
+    assert lines[-1] == f"{len(raised.value.defects) - 40} more left out: `refute plan check` lists them"
+
+
+def test_columns_are_known_by_the_names_that_people_give_them() -> None:
+    plan = parse_plan(changed("| id | hypothesis | claims |", "| ref | hypothesis | promises |"), STORE)
+    assert plan.hypotheses["H1"].claims == ("C2",)
 
 
 def test_an_empty_file_is_an_empty_plan() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from refute.plan.families import families_in_words
 from refute.plan.rules.wording import ABSOLUTE, COMPARISON, EXIT_CODE, HUMAN_ORACLE, TIMEOUT_FAILS, UNDECIDED
-from tests.plan.plans import STORE, rules_tripped
+from tests.plan.plans import STORE, check, rules_tripped
 
 NO_ORACLE = [
     "nothing suspicious in the logs",
@@ -37,6 +38,14 @@ NO_ORACLE = [
     "no errors",
     "the health check is green",
     "logs look fine",
+    "redis-cli PING replies PONG",
+    "/healthz answers 200",
+    "the journal of the gateway is quiet",
+    "Grafana stays flat",
+    "the run ends without stack traces",
+    "everything is back to normal after a minute",
+    "customers report no trouble",
+    "the process has not crashed",
 ]
 ORACLE = [
     "no-lost-acknowledged-write",
@@ -53,6 +62,9 @@ ORACLE = [
     "fewer than 5 errors in 10,000",
     "the sum over all accounts is the same in every read",
     "offsets of each partition are without gaps",
+    "consumers read the log of each partition in the same order, without exceptions",
+    "every node that has not crashed holds the same entries",
+    "/healthz answers 503 within 2 s of the cut",
 ]
 CERTAIN = [
     "there is no way that data is lost",
@@ -78,6 +90,10 @@ CERTAIN = [
     "writes cannot be lost",
     "definitely holds",
     "split brain cannot\nhappen",
+    "we can guarantee that no job is lost",
+    "this leaves zero residual risk",
+    "the queue is provably correct",
+    "there will be no loss",
 ]
 MODEST = [
     "moderate: 3 seeds, 9 landed faults",
@@ -95,6 +111,8 @@ MODEST = [
     "the guarantee of C3 stays untested",
     "how sure a passing run would make one",
     "nothing is guaranteed about order across keys",
+    "we cannot guarantee that disks tell the truth",
+    "there will be no release run before a lab is found",
 ]
 TIMEOUT_AS_FAILURE = [
     "timeouts are treated as errors",
@@ -106,6 +124,8 @@ TIMEOUT_AS_FAILURE = [
     "a request that times out is recorded as failed",
     "deadline exceeded -> fail",
     "timeouts\nare taken as failed",
+    "a push whose reply does not come within 2 s has failed",
+    "if the gateway gives no answer, the push did not take place",
 ]
 TIMEOUT_AS_UNKNOWN = [
     "a timeout (504, or a connection that ends without an answer) leaves the outcome unknown",
@@ -114,6 +134,7 @@ TIMEOUT_AS_UNKNOWN = [
     "a timeout is info, never fail",
     "a timeout may have happened: info",
     "fail: the server refused; timeouts stay open",
+    "a push whose reply does not come within 2 s may have failed",
 ]
 COMMAND_WORKED = [
     "docker pause returned 0",
@@ -123,12 +144,18 @@ COMMAND_WORKED = [
     "the script finished without error",
     "the experiment was injected",
     "iptables exits with 0",
+    "kill(1) exits 0",
+    "kill -9 postgres returned 0",
+    "the request to Chaos Mesh came back with 200",
+    'the helper printed "done"',
 ]
 SIGNAL = [
     "exit status of the process; the term rises at the others",
     "bytes held per link at the proxy; the term rises at the others",
     "state `T` and no CPU time; the term at the others increases",
     "packets dropped by the nft rule; under-replicated partitions at another broker",
+    "kill -9: wait status of the process, exit status 137; the term rises at the others",
+    "the tool prints the counter of dropped packets before and after",
 ]
 
 
@@ -165,3 +192,47 @@ def test_a_timeout_that_is_taken_for_a_failure_is_found() -> None:
 def test_the_success_of_a_command_is_no_landing_evidence() -> None:
     assert [text for text in COMMAND_WORKED if not EXIT_CODE.search(text)] == []
     assert [text for text in SIGNAL if EXIT_CODE.search(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "missing"),
+    [
+        ("p99 of a push is below 20 ms at 500 pushes/s", ["window"]),
+        ("99.9 % of pushes are answered in 20 ms", ["window", "load"]),
+        ("p99 of a push is below 20 ms over each minute", ["load"]),
+        ("p99 of a push is below 20 ms over each minute at 500 small jobs per second", []),
+        ("p99 of a push is below 20 ms over 5 minutes at 500 pushes a second", []),
+    ],
+)
+def test_window_and_load_of_a_service_level_are_read_in_any_unit(claim: str, missing: list[str]) -> None:
+    row = f"| C9 | {claim} | performance | README.md:10@0123abc |\n"
+    place = STORE.index("| C1 |")
+    said = [
+        defect.what
+        for defect in check(STORE[:place] + row + STORE[place:]).defects
+        if defect.rule == "incomplete-slo"
+    ]
+    assert said == ([f"C9 states {', '.join(f'no {part}' for part in missing)}"] if missing else [])
+
+
+@pytest.mark.parametrize(
+    ("threat", "family"),
+    [
+        ("the disk fills up", "disk-full"),
+        ("the rack loses electricity", "power-loss"),
+        ("a link is slow", "delay"),
+        ("asymmetric reachability", "partition"),
+        ("two halves lose sight of each other", "partition"),
+        ("members join", "membership"),
+        ("a switch drops packets", "packet-loss"),
+    ],
+)
+def test_a_threat_is_known_by_the_words_that_people_use(threat: str, family: str) -> None:
+    assert families_in_words(threat) == {family}
+
+
+def test_a_table_of_claims_that_is_not_read_is_named_with_its_columns() -> None:
+    text = STORE.replace("| id | claim | category | source |", "| name | vow | category | source |")
+    found = [defect for defect in check(text).defects if defect.rule == "no-claims"]
+    assert [defect.line for defect in found] == [text[: text.index("| name | vow |")].count("\n") + 1]
+    assert "name, vow, category, source" in found[0].what

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from refute import resources
-from refute.tools.plans import CheckPlanRequest, check_plan
+from refute.tools.plans import CheckPlanRequest, ScaffoldPlanRequest, check_plan, scaffold_plan
+from refute.tools.problems import ToolError
 
 PLANS = resources.folder("testing-plans")
 
@@ -32,3 +33,23 @@ def test_many_claims_are_counted_instead_of_listed(claims: int, row: str, tmp_pa
     answer = check_plan(CheckPlanRequest(plan=str(path), matrices=True))
     assert row in answer.matrices["coverage"]
     assert not answer.ok
+
+
+def test_the_answer_says_where_citations_were_not_read_again() -> None:
+    said = "its citations were not read again: name their repository (--repository)"
+    cited = str(PLANS / "quorumkv.md")
+    assert said in check_plan(CheckPlanRequest(plan=cited)).text()
+    assert said not in check_plan(CheckPlanRequest(plan=cited, repository=str(Path(__file__).parent))).text()
+    only_urls = str(PLANS / "etcd.md")
+    assert said not in check_plan(CheckPlanRequest(plan=only_urls)).text()
+
+
+def test_a_first_plan_is_not_written_through_a_link_to_nowhere(tmp_path: Path) -> None:
+    link, elsewhere = tmp_path / "plan.md", tmp_path / "elsewhere.md"
+    link.symlink_to(elsewhere)
+    (tmp_path / "system").mkdir()
+    (tmp_path / "system" / "README.md").write_text("# s\n\nAn acknowledged write is never lost.\n")
+    request = ScaffoldPlanRequest(repository=str(tmp_path / "system"), slug="s", output=str(link))
+    with pytest.raises(ToolError, match="there already"):
+        scaffold_plan(request)
+    assert not elsewhere.exists()

@@ -18,6 +18,10 @@ CATEGORIES = (
 )
 
 
+MOST_LINES = 40
+"""How many defects a PlanError's text names; the rest is counted."""
+
+
 class PlanError(InputError):
     """A plan that cannot be read: every defect that was found, in the order of the file."""
 
@@ -42,10 +46,13 @@ class PlanError(InputError):
         return cls(first.what, where=where, hint=first.mend or None, defects=defects, path=path)
 
     def __str__(self) -> str:
-        """A line for each defect: `plan.md:118: section 7, S3: what is wrong (how to mend it) [rule]`."""
+        """The first defects, a line each: `plan.md:118: section 7, S3: what is wrong (mend) [rule]`."""
         if not self.defects:
             return super().__str__()
-        return "\n".join(defect.at(self.path) for defect in self.defects)
+        lines = [defect.at(self.path) for defect in self.defects[:MOST_LINES]]
+        if len(self.defects) > MOST_LINES:
+            lines.append(f"{len(self.defects) - MOST_LINES} more left out: `refute plan check` lists them")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)

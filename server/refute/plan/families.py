@@ -45,7 +45,8 @@ FAMILIES: dict[str, Family] = {
         _family(
             "membership",
             r"^add$|^remove$|^replace$",
-            r"member(?:ship)? chang|nodes? (?:is |are )?(?:added|removed|replaced|join|leav)|reconfigur",
+            r"member(?:ship)? chang|members? (?:joins?|leaves?)\b|reconfigur"
+            r"|nodes? (?:is |are )?(?:added|removed|replaced|join|leav)",
         ),
         _family(
             "client",
@@ -55,10 +56,14 @@ FAMILIES: dict[str, Family] = {
         _family(
             "partition",
             r"partition|^drop$|reject|flapping|link.down|blackhole|^down$|^timeout$|disconnect",
-            r"partition|split.brain|isolat|unreachab|cut off|network (?:loss|cut)",
+            r"partition|split.brain|isolat|unreachab|asymmetric reachab|cut off|network (?:loss|cut)"
+            r"|lose sight of each",
         ),
         _family(
-            "packet-loss", r"packet|^loss$|dns", r"packet loss|lossy|reorder|dropped packets", "partition"
+            "packet-loss",
+            r"packet|^loss$|dns",
+            r"packet loss|lossy|reorder|drop\w* packets|packets? (?:is|are) dropped",
+            "partition",
         ),
         _family(
             "reset",
@@ -70,14 +75,23 @@ FAMILIES: dict[str, Family] = {
         _family(
             "delay",
             r"delay|latency|jitter|slow.link",
-            r"delay|latency|slow network|jitter|slow link",
+            r"delay|latency|jitter|slow (?:network|link)|(?:network|links?) (?:is|are|becomes?|gets?) slow",
             "throttle",
         ),
         _family(
             "throttle", r"throttle|bandwidth|^rate$", r"throttl|bandwidth|congest|saturat\w+ link", "delay"
         ),
-        _family("power-loss", r"power", r"power|machine (?:crash|loss)|os crash|kernel panic|unsynced"),
-        _family("disk-full", r"full|enospc", r"disk full|out of (?:disk|space)|no space|enospc|full disk"),
+        _family(
+            "power-loss",
+            r"power",
+            r"power|electricity|blackout|machine (?:crash|loss)|os crash|kernel panic|unsynced",
+        ),
+        _family(
+            "disk-full",
+            r"full|enospc",
+            r"disks? (?:is |are )?full|disks? (?:fills?|runs?) (?:up|full)|full disk"
+            r"|out of (?:disk|space)|no space|enospc",
+        ),
         _family(
             "io-error", r"eio|fsync|io.error|slow.io|read.only", r"fsync|i/?o error|eio|slow disk|disk error"
         ),

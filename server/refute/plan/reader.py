@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import stat
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,7 +31,11 @@ def read_plan(path: Path | str) -> Plan:
 def read_source(path: Path) -> str:
     """The text of a plan's file, its line ends untouched. Raises PlanError where it cannot be had."""
     try:
-        if path.stat().st_size > MAX_PLAN_BYTES:
+        about = path.stat()
+        if not (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode)):
+            # Reading a pipe nobody writes to would wait for ever, and a device may never end.
+            raise PlanError("this is a pipe or a device", where=path, hint="name the plan's Markdown file")
+        if about.st_size > MAX_PLAN_BYTES:
             raise PlanError("a plan is at most 4 MiB", where=path, hint="split it")
         return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:

@@ -11,15 +11,18 @@ from refute.plan.markdown import Table
 
 # What people call the columns; the first name is ours.
 CLAIM_COLUMNS = {
-    "id": ("id", "claim id", "#", "no", "nr", "claim no"),
+    "id": ("id", "claim id", "#", "no", "nr", "claim no", "ref"),
     "text": ("claim", "text", "promise", "guarantee", "statement", "what is promised"),
     "category": ("category", "kind", "type", "property", "class"),
     "source": ("source", "cited", "citation", "where", "evidence", "cites", "reference"),
 }
 HYPOTHESIS_COLUMNS = {
-    "id": ("id", "hypothesis id", "#", "no", "nr"),
+    "id": ("id", "hypothesis id", "#", "no", "nr", "ref"),
     "text": ("hypothesis", "text", "statement", "what could be wrong", "suspicion"),
-    "claims": ("claims", "claim", "falsifies", "tethered to", "against", "claim ids"),
+    "claims": (
+        *("claims", "claim", "falsifies", "tethered to", "against", "claim ids"),
+        *("promises", "promise", "guarantees", "guarantee"),
+    ),
     "suspect": ("suspect", "suspect place", "code", "place", "where"),
     "sequence": ("sequence", "aimed sequence", "how to show it", "shown by", "steps"),
 }

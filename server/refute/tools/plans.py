@@ -16,6 +16,7 @@ from refute.plan.matrices import (
     environment_requirements,
     fault_matrix,
 )
+from refute.plan.rules.claims import citations_in
 from refute.plan.scaffold import scaffold_plan as scaffold
 from refute.tools.answer import MOST_CHARACTERS, Answer, Request, bounded
 from refute.tools.found import citation_reader, found_of
@@ -55,6 +56,7 @@ class CheckedPlan(Answer):
     warnings: int
     faults: list[PlanFault]
     left_out: int
+    citations_read: bool
     matrices: dict[str, str] = Field(default_factory=dict)
 
     def text(self) -> str:
@@ -67,6 +69,8 @@ class CheckedPlan(Answer):
             lines.append(f"{where}: {fault.what}{mend} [{fault.rule}]")
         if self.left_out:
             lines.append(f"{self.left_out} more left out: raise the limit")
+        if not self.citations_read:
+            lines.append("its citations were not read again: name their repository (--repository)")
         for title, matrix in self.matrices.items():
             lines += ["", f"{title}:", "", matrix.rstrip()]
         return "\n".join(lines)
@@ -94,8 +98,15 @@ def check_plan(request: CheckPlanRequest) -> CheckedPlan:
             for defect in checked.defects
         ],
         left_out=checked.left_out,
+        citations_read=reader is not None or not any(citations_in(each) for each in _sources(checked.plan)),
         matrices=_matrices(checked.plan) if request.matrices else {},
     )
+
+
+def _sources(plan: Plan) -> tuple[str, ...]:
+    """What the claims and the suspects of a plan cite."""
+    claims = (claim.source for claim in plan.claims.values())
+    return (*claims, *(hypothesis.suspect for hypothesis in plan.hypotheses.values()))
 
 
 def _matrices(plan: Plan) -> dict[str, str]:
@@ -143,7 +154,7 @@ def scaffold_plan(request: ScaffoldPlanRequest) -> ScaffoldedPlan:
     first = scaffold(found, request.slug)
     if request.output:
         path = Path(request.output)
-        if path.exists():
+        if path.exists() or path.is_symlink():  # a link to nowhere would be followed to some other place
             raise ToolError("the file is there already", where=path, hint="name another, or move it away")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(first.text, encoding="utf-8")

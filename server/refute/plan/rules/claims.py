@@ -47,7 +47,13 @@ def no_claims(review: Review) -> Iterator[Hit]:
     """Section 1b holds no claim."""
     if not review.plan.claims:
         section = review.plan.section("1b")
-        yield section.line if section else 0, "1b", "", "no claim is listed"
+        unread = next((table for table in review.plan.tables if table.section == "1b" and table.rows), None)
+        if unread:
+            columns = ", ".join(unread.header)
+            what = f"no claim is read from this table: it needs columns id and claim, and has {columns}"
+            yield unread.line, "1b", "", what
+        else:
+            yield section.line if section else 0, "1b", "", "no claim is listed"
 
 
 @rule(

@@ -156,7 +156,9 @@ def evidence_of_another_mechanism(review: Review) -> Iterator[Hit]:
 def kill_is_not_power_loss(review: Review) -> Iterator[Hit]:
     """A claim about power loss or fsync is tested by killing a process."""
     words = re.compile(
-        r"power|fsync|\bsync(?:ed|s)? to disk|written to (?:the )?disk|stable storage"
+        r"power|electricity|unplugged|blackout|fsync"
+        r"|\b(?:sync|flush)(?:ed|s|es)? to (?:the )?(?:disk|platter|media)"
+        r"|written to (?:the )?disk|stable storage"
         r"|\b(?:acknowledged|surviv|durabl|committed|stored|persist)\w*\b.*\bon (?:the |its )?disks?\b"
         r"|(?:host|machine|server) (?:crash|fail|reboot|outage)|os crash|kernel panic|reboot",
         re.I,
@@ -227,7 +229,8 @@ def clock_fault_on_static_program(review: Review) -> Iterator[Hit]:
         system = review.plan.systems.get(scenario.system)
         command = " ".join(system.command) if system else ""
         known = re.search(
-            r"\b(?:etcd|consul|nats-server|cockroach|tidb|tikv-server|vitess|minio|influxd)\b", command
+            r"\bgo run\b|\b(?:etcd|consul|nats-server|cockroach|tidb|tikv-server|vitess|minio|influxd)\b",
+            command,
         )
         for fault, path in faults_of(scenario):
             if family_of(fault.plane, fault.kind) != "clock":

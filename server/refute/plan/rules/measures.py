@@ -18,12 +18,16 @@ _THRESHOLD = re.compile(
     re.I,
 )
 _WINDOW = re.compile(
-    r"(?:over|for|during|in|per|within|window|every|rolling)[^.;|]{0,30}?\b\d+\s*(?:ms|s|sec|m|min|h|d|"
-    r"hour|minute|second|day|week)\w*|window:\s*\S+|duration:\s*\d+",
+    r"(?:over|for|during|in|per|within|window|every|rolling)[^.;|]{0,30}?\b\d+(?!\s*ms\b)\s*(?:s|sec|m|min|h|d|"
+    r"hour|minute|second|day|week)\w*|window:\s*\S+|duration:\s*\d+"
+    r"|\b(?:over|in|within|during|for) (?:each|every|any|a|one) (?:minute|hour|day|week|month|quarter|year)\b"
+    r"|\b(?:hourly|daily|weekly|monthly|quarterly|yearly)\b",
     re.I,
 )
 _LOAD = re.compile(
     r"\d+\s*(?:/s|/m|req|ops|rps|qps|requests|operations|clients|connections|users|writers|messages)|"
+    r"\d(?!\s*(?:[mµ]?s|sec\w*|m|min\w*|h|hours?)\b)\s*[kM]?\s*(?:[a-z]+\s+)?[a-z]+\s*"
+    r"(?:/\s*|\b(?:per|an?|each|every)\s+)(?:s|sec|seconds?|m|min|minutes?|h|hours?)\b|"
     r"rate:\s*\d|clients:\s*\d",
     re.I,
 )

@@ -13,6 +13,8 @@ from refute.plan.step import FaultStep, HealStep
 
 _UPGRADE = re.compile(
     r"upgrad|downgrad|roll(?:ing|s|ed)?[ -]?back|mixed[ -]version|rolling (?:update|release|deploy)|"
+    r"\b(?:new|newer|old|older|former|next|previous) (?:release|build)s?\b|"
+    r"\bfrom (?:v?\d+\.x to v?\d|v\d[\w.]* to v\d)|"
     r"(?:back|for)wards?[ -]compatib",
     re.I,
 )

@@ -53,8 +53,15 @@ HUMAN_ORACLE = phrase(
     r"|signs? off|compares?|verif(?:y|ies)|inspects?|judges?|notices?|do(?:es)? not notice)\b"
     r"|\b(?:ui|page|website) loads\b|\b(?:logs?|output) (?:contains?|shows?|has|have) (?:no|nothing)\b"
     r"|\bhealth[ -]?checks? (?:pass(?:es)?|is|are|stays?|returns?|remains?)\b"
-    r"|\b(?:liveness|readiness) probes? (?:pass|succeed)\w*|\banswers pong\b|\bdashboards? (?:is|are"
-    r"|look|stay|show)"
+    r"|\b(?:liveness|readiness) probes? (?:pass|succeed)\w*|\b(?:answers|replies|returns|says) pong\b"
+    r"|\bdashboards? (?:is|are|look|stay|show)"
+    r"|/(?:healthz?|ready|readyz|livez|ping)\b (?:answers|returns|replies) (?:with )?(?:200|ok)\b"
+    r"|\b(?:grafana|graphs?|curves?|metrics?) (?:stays?|remains?|is|are) flat\b"
+    r"|\b(?:journal|logs?|syslog) (?:\w+ ){0,4}(?:is|are|stays?|remains?) (?:quiet|silent)\b"
+    r"|\b(?:is|are|everything) back to normal\b|\bwithout (?:any )?(?:stack ?traces?|panics)\b"
+    r"|\b(?:customers?|users?|qa|operators?|teams?) (?:is|are) (?:happy|satisfied|content)\b"
+    r"|\b(?:customers?|users?|tenants?|clients?) (?:report no|(?:do|does) not complain)\b"
+    r"|\btail the logs?\b|\bthe process(?:es)? (?:has|have) not crashed\b|\bfeels? (?:fast|right)\b"
 )
 """What only a person can judge, or what a broken system shows too."""
 
@@ -100,22 +107,25 @@ ABSOLUTE = phrase(
     r"|reliable|tested|verified|holds?|works?|impossible|consistent|durable|excluded)\b"
     r"|\bguarantees (?:correct|that|no|zero|the)\b|\bguaranteed (?:that|to|correct|safe|no)\b"
     r"|\bwe know (?:that )?(?:it|this|the \w+) (?:works?|holds?|is (?:correct|safe))\b|\bwithout any doubt\b"
-    r"|(?<!un)certainty\b"
+    r"|\b(?:can|we) guarantee (?:that|no|zero)\b|\b(?:zero|no) (?:residual|remaining) (?:risk|doubt)\b"
+    r"|\bprovably\b|\binconceivable\b|\bunthinkable\b"
+    r"|\bthere will be no (?:data )?(?:loss|duplicates?|bugs?|failures?|violations?)\b|(?<!un)certainty\b"
 )
 """Certainty, which no test gives."""
 
 _DENIED = re.compile(r"\b(?:not|never|no|nor|nothing|nobody|none|cannot|without|hardly|few)\b|n't\b", re.I)
 
 TIMEOUT_FAILS = phrase(
-    r"(?:time(?:d)?[ -]?outs?|times out|no (?:reply|answer|response|acknowledg\w+)|without (?:a "
+    r"(?:time(?:d)?[ -]?outs?|times out|(?:reply|answer|response) (?:does not|doesn't) (?:come|arrive)"
+    r"|no (?:reply|answer|response|acknowledg\w+)|without (?:a "
     r"|an )?(?:reply|answer|response)"
     r"|deadline exceeded|connection (?:loss|reset)s?|\b50[24]s?\b|\b408s?\b|unanswered (?:request"
     r"|write)s?)\b[^.;|]{0,120}"
-    r"(?:\b(?:counts?|counted|is|are|was|were|as|treated|considered|recorded|regarded|taken|means?"
-    r"|become[s]?)\b|=|→|->|:)"
+    r"(?:\b(?:counts?|counted|is|are|was|were|as|has|have|treated|considered|recorded|regarded|taken|means?"
+    r"|become[s]?)\b|=|→|->|:|, (?:the|it|that)\b)"
     r"[^.;|]{0,60}?\b(?:fail\w*|errors?|unsuccessful|rejected|aborted|negative|lost|not (?:applied"
     r"|written|committed|executed)"
-    r"|did not happen|never happened|no effect)\b"
+    r"|did not (?:happen|take (?:place|effect))|never happened|no effect)\b"
 )
 """An unknown outcome that is taken for a failure."""
 
@@ -125,13 +135,16 @@ UNDECIDED = re.compile(
 
 EXIT_CODE = phrase(
     r"(?:command|tool|script|injector|nft|iptables|\btc\b|kubectl|docker|helm|chaos ?mesh|chaos ?monkey"
-    r"|gremlin|litmus|api"
+    r"|gremlin|litmus|ansible|api"
     r"|call|request|toxiproxy|ssh|systemctl|playbook)\b[^.;|]{0,120}?"
-    r"(?:exits? (?:with )?(?:0|zero|clean\w*)|exit (?:code|status)|returns? (?:0|ok|success\w*|200|204"
+    r"(?:exits? (?:with )?(?:0|zero|clean\w*)|(?:came|comes) back with (?:0|200|ok)"
+    r"|reports? changed|exit (?:code|status)|returns? (?:0|ok|success\w*|200|204"
     r"|normally)|returned"
     r" (?:0|ok|success\w*|200)|succeed\w*|reports? (?:ok|success|done)|without (?:an? )?errors?"
     r"|no errors?|accepted|was (?:run"
     r"|created|executed|applied|called)|completes?|completed|says (?:ok|done|so))"
+    r"|\bp?kill(?:\(1\))? (?:-\w+ )?(?:\w+ )?(?:exits? (?:with )?(?:0|zero)|return(?:s|ed) (?:0|ok))\b"
+    r"|\b(?:helper|script|tool|command) (?:printed|prints) \W?(?:done|ok|success)"
     r"|no error from the (?:tool|command|injector)"
     r"|\b(?:fault|experiment|chaos|injection) (?:was|is|has been) (?:applied|injected|started|triggered"
     r"|created)(?: success\w*)?"
