@@ -30,7 +30,7 @@ pytestmark = [
 ]
 # Debian's crun does not know every layout of control groups; runc does.
 PODMAN = ["podman", "--runtime", "runc"]
-IMAGE = "refute-test-busybox"
+IMAGE = f"localhost/refute-test-busybox-{os.getpid()}"  # tests run side by side
 WORK = (
     "mkdir -p /www; echo ok > /www/index.html; httpd -p 80 -h /www; "
     "while true; do i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sleep 0.05; done"

@@ -1,4 +1,7 @@
-"""The plan for etcd: linearizable reads hold under three faults, serializable ones at an isolated node do not."""
+"""The plan for etcd: linearizable reads hold under faults, serializable ones at an isolated node do not.
+
+Its scenarios on packets between namespaces (E6) and on members (E7) have tests of their own.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ pytestmark = [
 
 def test_etcd_holds_where_it_promises_to_and_the_stale_read_is_named(tmp_path: Path) -> None:
     plan = resources.folder("testing-plans") / "etcd.md"
-    session = run_plan(plan, budget="hardening", seed=1, session_root=tmp_path)
+    chosen = ("E1", "E2", "E3", "E4", "E5")
+    session = run_plan(plan, scenarios=chosen, budget="hardening", seed=1, session_root=tmp_path, parallel=2)
     verdicts = {name: entry.verdict for name, entry in session.index.scenarios.items()}
     assert verdicts == {
         "E1": "PASS-hardening",
@@ -29,8 +33,6 @@ def test_etcd_holds_where_it_promises_to_and_the_stale_read_is_named(tmp_path: P
         "E3": "PASS-hardening",
         "E4": "FAIL-reproducible",
         "E5": "PASS-hardening" if os.geteuid() == 0 else "INCONCLUSIVE-env",
-        "E6": "PASS-hardening",
-        "E7": "PASS-hardening",
     }
     failing = json.loads((session.attempts("E4")[0] / "check.json").read_text())
     assert failing["results"][0]["anomalies"][0]["name"] == "stale read"

@@ -14,7 +14,7 @@ import socket
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +81,16 @@ class Holder:
         raise ValueError(f"unknown request {asked['do']!r}")
 
     def hand_over(self, descriptor: int) -> None:
-        """Send our sockets for asking about sockets, in the order of the members, so that others may too."""
-        with socket.socket(fileno=descriptor) as channel:
-            socket.send_fds(channel, [b"."], [table.descriptor() for table in self._sockets.values()])
+        """Send a socket for asking about sockets in each namespace, in the order of the members.
+
+        They are others than our own: on one that two processes use, each may get the other's answers.
+        """
+        with ExitStack() as closing_ours, socket.socket(fileno=descriptor) as channel:
+            tables = []
+            for anchor in self.anchors.values():
+                with within(anchor):
+                    tables.append(closing_ours.enter_context(closing(SocketTable())))
+            socket.send_fds(channel, [b"."], [table.descriptor() for table in tables])
 
     def close(self) -> None:
         """End the anchors; with us the kernel removes the rest."""
