@@ -67,14 +67,27 @@ def network() -> Iterator[str]:
     name = f"refute-test-{os.getpid()}"
     subprocess.run([*PODMAN, "network", "create", name], check=True, capture_output=True)
     yield name
-    subprocess.run([*PODMAN, "network", "rm", "-f", name], check=True, capture_output=True)
+    subprocess.run([*PODMAN, "network", "rm", "-f", "-t", "1", name], check=True, capture_output=True)
 
 
 @pytest.fixture
 def bystander(engine: Engine) -> Iterator[str]:
     """A container of somebody else, which nothing may happen to."""
     limits = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"]
-    run = [*PODMAN, "run", "-d", "--rm", *limits, "--network", "none", IMAGE, "/bin/sleep", "1000"]
+    run = [
+        *PODMAN,
+        "run",
+        "-d",
+        "--rm",
+        "--stop-timeout",
+        "1",
+        *limits,
+        "--network",
+        "none",
+        IMAGE,
+        "/bin/sleep",
+        "1000",
+    ]
     container = subprocess.run(run, check=True, capture_output=True, text=True).stdout.strip()
     yield container
     found = engine.inspect(container)
@@ -99,7 +112,17 @@ def opened(
 ) -> Room:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{engine.place}")
     command = [
-        *(*PODMAN, "run", "--rm", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"),
+        *(
+            *PODMAN,
+            "run",
+            "--rm",
+            "--stop-timeout",
+            "1",
+            "--ulimit",
+            "nofile=1024:1024",
+            "--ulimit",
+            "nproc=1024:1024",
+        ),
         *("--network", network, "-p", "127.0.0.1:{port.client}:80", "--label", f"refute.node={label}"),
         *(IMAGE, "/bin/sh", "-c", WORK),
     ]

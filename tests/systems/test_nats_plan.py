@@ -27,7 +27,7 @@ PLAN = resources.folder("testing-plans") / "nats.md"
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount an ext4 image")
 @pytest.mark.fault("storage", "power-loss", shows=("landing", "nothing left"))
 def test_a_kill_loses_nothing_and_power_loss_what_was_not_synced(tmp_path: Path) -> None:
-    session = run_plan(PLAN, budget="hardening", seed=1, session_root=tmp_path)
+    session = run_plan(PLAN, budget="hardening", seed=1, session_root=tmp_path, parallel=2)
     verdicts = {name: entry.verdict for name, entry in session.index.scenarios.items()}
     assert verdicts == {
         "N1": "PASS-hardening",
