@@ -13,8 +13,9 @@ from refute.tools.found import citation_reader
 
 ROOT = Path(__file__).resolve().parents[2]
 PLANS = resources.folder("testing-plans")
-# In a source archive there is no history to read citations from.
-READER = citation_reader(ROOT) if (ROOT / ".git").exists() else None
+# In a source archive, and in a shallow clone, there is no history to read citations from.
+HAS_HISTORY = (ROOT / ".git").exists() and not (ROOT / ".git" / "shallow").exists()
+READER = citation_reader(ROOT) if HAS_HISTORY else None
 
 
 @pytest.mark.parametrize("name", ["quorumkv", "etcd", "refute"])
