@@ -21,7 +21,7 @@ from typing import Any
 from refute.errors import RefuteError
 from refute.nemesis.netns.command import nft, run
 from refute.nemesis.netns.counters import CounterReader
-from refute.nemesis.netns.ground import NS, Effect, Ground
+from refute.nemesis.netns.ground import Effect, Ground
 from refute.nemesis.netns.kernel import start_anchor, within
 from refute.nemesis.netns.kinds import effect_of
 from refute.nemesis.netns.layout import NAMES, SWITCH, at_the_member, at_the_switch, members_of
@@ -29,10 +29,9 @@ from refute.nemesis.netns.names import NameServer, use_our_names
 from refute.nemesis.netns.rules import arrivals, counter_of, table_of
 from refute.nemesis.proxy.channel import serve_control
 from refute.nemesis.proxy.loop import Loop
-from refute.system.process_table import ProcessId, is_alive
+from refute.nemesis.proxy.orphan import end_without_owner
+from refute.system.process_table import ProcessId
 from refute.system.socket_diagnosis import SocketTable
-
-_ORPHAN_FOR_S = 60.0
 
 
 class Holder:
@@ -42,7 +41,6 @@ class Holder:
         self.loop = Loop()
         self._run = configuration["run"]
         self._owner = ProcessId(*configuration["owner"])
-        self._orphan_since = 0.0
         self._control_path = Path(configuration["control"])
         self._members = {member.name: member for member in members_of(configuration["nodes"])}
         self.anchors: dict[str, int] = {}
@@ -60,7 +58,7 @@ class Holder:
         self._names = NameServer(self.loop, self._members) if names else None
         self._ground = Ground(self._run, self._members, self.anchors, self.loop, names=self._names)
         serve_control(self.loop, self._control_path, self.obey)
-        self._look_after_owner()
+        end_without_owner(self.loop, self._owner)
 
     def obey(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Carry out one request of the control socket."""
@@ -162,16 +160,6 @@ class Holder:
                     link = f"{sender.name}->{receiver}"
                     found[link] = {f"{prefix}packets": read[0], f"{prefix}bytes": read[1]}
         return found
-
-    def _look_after_owner(self) -> None:
-        # Without an owner the guard tells us to heal and to leave; without a guard nobody would.
-        if is_alive(self._owner):
-            self._orphan_since = 0.0
-        elif not self._orphan_since:
-            self._orphan_since = time.monotonic()
-        elif time.monotonic() - self._orphan_since > _ORPHAN_FOR_S:
-            self.loop.end()
-        self.loop.at(time.monotonic_ns() + NS, self._look_after_owner)
 
 
 def main() -> int:

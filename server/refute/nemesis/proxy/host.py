@@ -24,17 +24,16 @@ from refute.nemesis.proxy.datagrams import Datagrams
 from refute.nemesis.proxy.effect import NS, Rule
 from refute.nemesis.proxy.link import Link
 from refute.nemesis.proxy.loop import READ, Loop
+from refute.nemesis.proxy.orphan import end_without_owner
 from refute.system.process_table import (
     ProcessId,
     connection_pids,
     datagram_pids,
-    is_alive,
     session_members,
 )
 
 _BACKLOG = 1024
 _ACCEPTS_A_ROUND = 64
-_ORPHAN_FOR_S = 60.0
 _ASK_AGAIN_S = 0.02
 _ASK_FOR_S = 0.5
 _UNKNOWN = "unknown"
@@ -50,7 +49,6 @@ class Host:
         self._connections: set[Connection] = set()
         self._pids: dict[str, int] = {}
         self._owner = ProcessId(*configuration["owner"])
-        self._orphan_since = 0.0
         self._control_path = Path(configuration["control"])
         self.addresses = []
         self._datagrams: list[Datagrams] = []
@@ -69,7 +67,7 @@ class Host:
         for caller, callee in configuration["links"]:
             self.link(caller, callee)
         serve_control(self.loop, self._control_path, self.obey)
-        self._look_after_owner()
+        end_without_owner(self.loop, self._owner)
 
     def link(self, caller: str, callee: str) -> Link:
         """The directed link, made where there is none yet."""
@@ -197,16 +195,6 @@ class Host:
                     of_link["asked_bytes"] += acked if flow is connection.forward else 0
                     of_link["open"] += 1
         return stats
-
-    def _look_after_owner(self) -> None:
-        # Without an owner the guard tells us to heal and to leave; without a guard nobody would.
-        if is_alive(self._owner):
-            self._orphan_since = 0.0
-        elif not self._orphan_since:
-            self._orphan_since = time.monotonic()
-        elif time.monotonic() - self._orphan_since > _ORPHAN_FOR_S:
-            self.loop.end()
-        self.loop.at(time.monotonic_ns() + NS, self._look_after_owner)
 
 
 def _listen(host: str, transport: str) -> tuple[socket.socket | None, socket.socket | None]:
