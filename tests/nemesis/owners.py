@@ -21,13 +21,13 @@ from tests.nemesis.peers import eventually
 CHECKOUT = Path(__file__).parents[2]
 
 
-class Owner:
-    """A program that starts a cluster, pauses a node, cuts a link, and then does nothing."""
+class OwnerProcess:
+    """A program of its own that says on its first line what it has started; `said` is that line."""
 
-    def __init__(self, root: Path, **options: Any) -> None:
+    def __init__(self, module: str, root: Path, options: dict[str, Any]) -> None:
         self.root = root
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.nemesis.owner", str(root), json.dumps(options)],
+            [sys.executable, "-m", module, str(root), json.dumps(options)],
             cwd=CHECKOUT,
             stdout=subprocess.PIPE,
             text=True,
@@ -36,12 +36,19 @@ class Owner:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, "the owner did not start"
-        said = json.loads(line)
-        self.nodes = {name: ProcessId(*who) for name, who in said["nodes"].items()}
-        self.host = ProcessId(*said["host"])
-        self.control = Path(said["control"])
-        self.run = said["run"]
+        self.said = json.loads(line)
+        self.nodes = {name: ProcessId(*who) for name, who in self.said["nodes"].items()}
+        self.run: str = self.said["run"]
         self.ledger = root / "ledger"
+
+
+class Owner(OwnerProcess):
+    """A program that starts a cluster, pauses a node, cuts a link, and then does nothing."""
+
+    def __init__(self, root: Path, **options: Any) -> None:
+        super().__init__("tests.nemesis.owner", root, options)
+        self.host = ProcessId(*self.said["host"])
+        self.control = Path(self.said["control"])
 
     def links_on(self) -> list[str]:
         with Control(self.control) as control:

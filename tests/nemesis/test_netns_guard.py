@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,34 +20,20 @@ from refute.nemesis.proxy.control import Control
 from refute.system.process_table import ProcessId, is_alive
 from tests.nemesis.conftest import Room
 from tests.nemesis.left import left_behind, nothing_left
+from tests.nemesis.owners import OwnerProcess
 from tests.nemesis.peers import eventually
-from tests.ordinary_user import CHECKOUT
 
 pytestmark = pytest.mark.systems
 
 
-class Owner:
+class Owner(OwnerProcess):
     """A program that starts a cluster in namespaces, isolates a node, and then does nothing."""
 
     def __init__(self, root: Path, **options: Any) -> None:
-        self.root = root
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.nemesis.netns_owner", str(root), json.dumps(options)],
-            cwd=CHECKOUT,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        assert line, "the owner did not start"
-        said = json.loads(line)
-        self.nodes = {name: ProcessId(*who) for name, who in said["nodes"].items()}
-        self.holder = ProcessId(*said["holder"])
-        self.anchors: dict[str, int] = said["anchors"]
-        self.control = Path(said["folder"]) / "control"
-        self.run: str = said["run"]
-        self.ledger = root / "ledger"
+        super().__init__("tests.nemesis.netns_owner", root, options)
+        self.holder = ProcessId(*self.said["holder"])
+        self.anchors: dict[str, int] = self.said["anchors"]
+        self.control = Path(self.said["folder"]) / "control"
 
     def caught(self) -> dict[str, int]:
         with Control(self.control) as control:
