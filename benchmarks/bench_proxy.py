@@ -1,9 +1,9 @@
 """What the proxy plane costs with no fault on: throughput and latency of 200 connections, direct and proxied.
 
 Client, server and proxy are processes of their own, so that on two cores the proxy takes CPU time from both
-ends: the ratio here is lower than on a machine with a core for each. CPU time of each, for one request, says
-how much of that is ours to save: a proxy has to read and write twice for a request, and what the kernel takes
-for that alone is printed beside it.
+ends: the ratio here is lower than on a machine with a core for each. How much of that is ours to save is said
+by the least that a proxy can be, a page of C that reads, writes and does nothing else (`pump.c`), measured in
+turn with ours; it needs a C compiler. CPU time depends less than throughput on what else the machine does.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from refute.nemesis.proxy.control import Control
@@ -115,49 +115,53 @@ async def load(port: int, size: int, rate: float) -> tuple[float, float]:
     return sum(client.answered for client in clients) / took, statistics.median(times) * 1000
 
 
-def ratio(title: str, port: int, proxied: int, size: int, unit: float, name: str) -> None:
-    pairs = [[asyncio.run(load(each, size, 0))[0] * unit for each in (port, proxied)] for _ in range(ROUNDS)]
-    direct, through = (max(pair[side] for pair in pairs) for side in (0, 1))
-    print(f"{title:44} {direct:10.1f} {through:10.1f} {name:6} {through / direct:6.0%}")
+@dataclass(frozen=True)
+class Ways:
+    """The ports by which one server is reached: its own, the plane's, and that of the least proxy."""
+
+    direct: int
+    proxied: int
+    least: int
+
+    def all(self) -> tuple[int, int, int]:
+        return self.direct, self.proxied, self.least
 
 
-def kernel_us() -> float:
-    """CPU time of reading and writing a request and its answer once each, with no program around it."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        near = socket.create_connection(listening.getsockname())
-        far, _ = listening.accept()
-    buffer, message, rounds = bytearray(65536), b"x" * REQUEST_BYTES, 20000
-    with near, far:
-        for side in (near, far):
-            side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            side.setblocking(False)
-        began = time.process_time()
-        for _ in range(rounds):
-            near.send(message)
-            far.recv_into(buffer)
-        return 2 * (time.process_time() - began) / rounds * 1e6
+def ratio(title: str, ways: Ways, size: int, unit: float, name: str) -> None:
+    rounds = [[asyncio.run(load(each, size, 0))[0] * unit for each in ways.all()] for _ in range(ROUNDS)]
+    direct, proxied, least = (max(each) for each in zip(*rounds, strict=True))
+    print(
+        f"{title:44} {direct:10.1f} {proxied:10.1f} {name:6} {proxied / direct:6.0%}   {least / direct:6.0%}"
+    )
 
 
-def cpu_time(port: int, proxied: int, server: int, host: int) -> None:
-    """Prints the CPU time for a request of each process, and what follows from it on this machine."""
-    pids = {"client": os.getpid(), "server": server, "proxy": host}
+def cpu_time(ways: Ways, server: int, host: int, pump: int) -> None:
+    """Prints the CPU time for a request of each process, and what follows from it on two cores."""
     spent: dict[str, dict[str, float]] = {}
-    for title, each in (("direct", port), ("proxied", proxied)):
+    for title, port, proxy in zip(("direct", "proxied", "C"), ways.all(), (None, host, pump), strict=True):
+        pids = {"client": os.getpid(), "server": server} | ({} if proxy is None else {"proxy": proxy})
         before = {name: cpu_ns([pid]) or 0 for name, pid in pids.items()}
         began = time.perf_counter()
-        answered = asyncio.run(load(each, REQUEST_BYTES, 0))[0] * (time.perf_counter() - began)
+        answered = asyncio.run(load(port, REQUEST_BYTES, 0))[0] * (time.perf_counter() - began)
         spent[title] = {
             name: ((cpu_ns([pid]) or 0) - before[name]) / answered / 1000 for name, pid in pids.items()
         }
-    ends = max(spent["direct"]["client"], spent["direct"]["server"])
-    floor = kernel_us()
-    cores = 2  # the best that these three can do on two cores, were they perfectly spread
-    best = ends / max(ends, (spent["direct"]["client"] + spent["direct"]["server"] + floor) / cores)
     print(f"CPU time of an echo of {REQUEST_BYTES} B, us:")
     for title, of in spent.items():
         print(f"  {title:8} " + "  ".join(f"{name} {us:5.1f}" for name, us in of.items()))
-    print(f"  the kernel alone, for what any proxy has to read and write: {floor:.1f}")
-    print(f"  so no proxy in user space reaches more than {best:.0%} of direct on two cores")
+    ends = sum(spent["direct"].values())
+    for title in ("proxied", "C"):
+        print(
+            f"  {title:8} leaves {ends / (ends + spent[title]['proxy']):.0%} of the CPU time to the two ends"
+        )
+
+
+def build_pump(folder: Path) -> Path:
+    """The least proxy, compiled."""
+    program = folder / "pump"
+    source = Path(__file__).with_name("pump.c")
+    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", str(program), str(source)], check=True)
+    return program
 
 
 def main() -> None:
@@ -188,42 +192,38 @@ def main() -> None:
         json.dump({"owner": owner, "control": control, "listeners": listeners, "links": []}, host.stdin)
         host.stdin.close()
         proxied = [int(each.rpartition(":")[2]) for each in json.loads(host.stdout.readline())["addresses"]]
+        program = build_pump(Path(folder))
+        pumps = [subprocess.Popen([program, str(port)], stdout=subprocess.PIPE, text=True) for port in ports]
+        least = [int(pump.stdout.readline()) for pump in pumps]  # type: ignore[union-attr]
+        echo, works = (Ways(*each) for each in zip(ports, proxied, least, strict=True))
         try:
             print(f"{CONNECTIONS} connections, {os.cpu_count()} cores, best of {ROUNDS}")
-            print(f"{_THROUGHPUT:44} {'direct':>10} {'proxied':>10} {'':6} {'ratio':>6}")
-            ratio(
-                f"a server that works, {REQUEST_BYTES} B", ports[1], proxied[1], REQUEST_BYTES, 0.001, "k/s"
-            )
-            ratio("a server that works, 16 kB", ports[1], proxied[1], 16384, 0.016384 * 2, "MB/s")
-            ratio(
-                f"an echo without any work, {REQUEST_BYTES} B",
-                ports[0],
-                proxied[0],
-                REQUEST_BYTES,
-                0.001,
-                "k/s",
-            )
-            ratio("an echo without any work, 64 kB", ports[0], proxied[0], 65536, 0.065536 * 2, "MB/s")
-            cpu_time(ports[0], proxied[0], servers[0].pid, host.pid)
-            medians = []
-            for port, through in zip(ports, proxied, strict=True):
-                pairs = [
-                    [asyncio.run(load(each, REQUEST_BYTES, RATE))[1] for each in (port, through)]
+            print(f"{_THROUGHPUT:44} {'direct':>10} {'proxied':>10} {'':6} {'ratio':>6}   {'in C':>6}")
+            ratio(f"a server that works, {REQUEST_BYTES} B", works, REQUEST_BYTES, 0.001, "k/s")
+            ratio("a server that works, 16 kB", works, 16384, 0.016384 * 2, "MB/s")
+            ratio(f"an echo without any work, {REQUEST_BYTES} B", echo, REQUEST_BYTES, 0.001, "k/s")
+            ratio("an echo without any work, 64 kB", echo, 65536, 0.065536 * 2, "MB/s")
+            cpu_time(echo, servers[0].pid, host.pid, pumps[0].pid)
+            print(f"{_LATENCY:44} {'direct':>10} {'proxied':>10} {'':6} {'added':>6}   {'in C':>6}")
+            for title, ways in (("echo", echo), ("a server that works", works)):
+                rounds = [
+                    [asyncio.run(load(each, REQUEST_BYTES, RATE))[1] for each in ways.all()]
                     for _ in range(ROUNDS)
                 ]
-                medians.append([min(pair[side] for pair in pairs) for side in (0, 1)])
-            print(f"{_LATENCY:44} {'direct':>10} {'proxied':>10} {'':6} {'added':>6}")
-            for title, (direct, through) in zip(("echo", "a server that works"), medians, strict=True):
-                print(f"{title:44} {direct:10.3f} {through:10.3f} {'ms':6} {through - direct:6.3f}")
+                direct, through, pumped = (min(each) for each in zip(*rounds, strict=True))
+                print(
+                    f"{title:44} {direct:10.3f} {through:10.3f} {'ms':6} {through - direct:6.3f}"
+                    f"   {pumped - direct:6.3f}"
+                )
         finally:
             with Control(Path(control)) as asked:
                 asked.ask("exit")
             host.wait(5)
             host.stdout.close()
-            for server in servers:
-                server.kill()
-                server.wait()
-                server.stdout.close()  # type: ignore[union-attr]
+            for process in (*servers, *pumps):
+                process.kill()
+                process.wait()
+                process.stdout.close()  # type: ignore[union-attr]
 
 
 if __name__ == "__main__":
