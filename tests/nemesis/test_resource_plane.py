@@ -329,8 +329,10 @@ def test_a_node_that_may_open_no_more_accepts_no_more(open_servers: Callable[...
     lowered = descriptors.limit_of(pid)
     assert before is not None and lowered is not None
     assert lowered[0] < before[0] and lowered[1] == before[1]
-    with connections(room, "n1", 5) as held:
-        assert [answered(each) for each in held] == [True, True, False, False, False]
+    with connections(room, "n1", 6) as held:
+        answers = [answered(each) for each in held]
+        # A descriptor that was open when the limit was set, say of the check that the node is ready, may close after it.
+        assert answers[:2] == [True, True] and answers[4:] == [False, False], answers
         time.sleep(0.3)
         landing = landing_of(room, fault)
         assert landing.landed, landing.missing

@@ -21,7 +21,7 @@ from refute.nemesis.storage.volume import Volume
 from refute.nemesis.storage.volumes import Volumes
 from refute.plan.step_notation import read_fault
 from refute.system.cluster import Cluster
-from refute.system.process_table import is_alive
+from refute.system.process_table import is_alive, state
 from tests.nemesis.conftest import _own_registry  # noqa: F401 (a registry of its own for each test)
 from tests.nemesis.diaries import SYNCING, diaries, left_in, lines, moved, storage, write
 from tests.nemesis.peers import eventually, peer_spec
@@ -90,6 +90,37 @@ def test_all_nodes_lose_power_at_one_moment(tmp_path: Path) -> None:
         landing = room.nemesis.landing(fault)
         assert landing.landed, landing
         assert [lines(room.cluster, node) for node in nodes] == [[], [], []]
+
+
+def test_no_node_does_anything_any_more_when_its_disk_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with diaries(tmp_path, "power-loss", nodes=2) as room:
+        pids = [room.cluster.node(node).pid for node in ("n1", "n2")]
+        assert not all(state(pid) == "T" for pid in pids)
+        seen = []
+        real = Volume.shut_down
+        monkeypatch.setattr(
+            Volume, "shut_down", lambda volume: (seen.append([state(pid) for pid in pids]), real(volume))
+        )
+        room.apply(storage("power-loss", "all"), "n1", "n2")
+        assert seen == [["T", "T"], ["T", "T"]]
+        assert room.nemesis.heal("all").failed == {}
+        assert [lines(room.cluster, node) for node in ("n1", "n2")] == [[], []]
+
+
+def test_an_owner_that_fails_before_the_cut_leaves_no_node_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with diaries(tmp_path, "power-loss") as room:
+        monkeypatch.setattr(Volume, "shut_down", _fails)
+        with pytest.raises(NemesisError, match="no disk"):
+            room.apply(storage("power-loss"), "n1")
+        assert write(room.cluster, "n1", "goes on")
+
+
+def _fails(_: Volume) -> None:
+    raise NemesisError("no disk")
 
 
 def test_it_can_come_twice(tmp_path: Path) -> None:

@@ -45,6 +45,20 @@ def state(pid: int) -> str:
     return _psutil_state(pid)
 
 
+def at_rest(pid: int) -> bool:
+    """Whether no thread of it executes anything of its own: stopped, ended, or waiting uninterruptibly.
+
+    After a SIGSTOP none will either: a thread that waits in the kernel stops before it leaves it.
+    """
+    resting = ("T", "t", "Z", "X", "", "D")
+    if not LINUX:
+        return _psutil_state(pid) in resting
+    with suppress(OSError):
+        tasks = os.listdir(PROC / str(pid) / "task")  # noqa: PTH208 (of numbers)
+        return all((_stat(int(task)) or ("",))[0] in resting for task in tasks)
+    return True
+
+
 def parent_of(pid: int) -> int | None:
     """The pid of a process's parent; None where the process is gone."""
     if LINUX:

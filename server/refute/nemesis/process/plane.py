@@ -7,23 +7,20 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, ClassVar
 
 from refute.history.fault import Reading, Signal
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot, counter, rate, rate_before
 from refute.nemesis.process.sequence import Sequence
+from refute.nemesis.process.stopping import STOPPED_WITHIN_S, stop, within
 from refute.nemesis.process.undo import VERBS, handle_of
 from refute.nemesis.serving import Serving
 from refute.nemesis.undo import Undo
 from refute.system.errors import ClusterError
 from refute.system.placement import NodePlacement, Placement
 from refute.system.process_table import cpu_ns, state
-
-_STOPPED_WITHIN_S = 1.0
 
 
 class ProcessPlane:
@@ -48,7 +45,7 @@ class ProcessPlane:
         try:
             if kind == "pause":
                 os.kill(process.pid, signal.SIGSTOP)
-                stopped = _within(_STOPPED_WITHIN_S, lambda: state(process.pid) == "T")
+                stopped = within(STOPPED_WITHIN_S, lambda: state(process.pid) == "T")
                 os.kill(process.pid, signal.SIGCONT)
                 return Probe(stopped, "" if stopped else "a process that was sent SIGSTOP went on")
             return Probe(True)
@@ -88,7 +85,8 @@ class ProcessPlane:
     def apply(self, fault: Fault, take: Callable[[str], None]) -> Mapping[str, Any]:
         """Signal the nodes; the sequences of many steps go on in a thread of their own."""
         if fault.kind == "pause":
-            return self._pause(fault)
+            stop(self._cluster, fault.nodes)
+            return {"signal": "SIGSTOP"}
         if fault.kind in ("kill", "terminate"):
             return {"exits": self._end(fault)}
         sequence = Sequence(self._cluster, fault, take)
@@ -150,16 +148,6 @@ class ProcessPlane:
         """Sequences end; the nodes are the cluster's."""
         for sequence in self._sequences.values():
             sequence.end()
-
-    def _pause(self, fault: Fault) -> Mapping[str, Any]:
-        for node in fault.nodes:
-            process = self._cluster.node(node)
-            if not process.send(signal.SIGSTOP):
-                raise NemesisError(f"it ended ({process.exit}) before it could be stopped", where=node)
-        for node in fault.nodes:
-            if not _within(_STOPPED_WITHIN_S, partial(_has_stopped, self._cluster.node(node).pid)):
-                raise NemesisError("it goes on although it was sent SIGSTOP", where=node)
-        return {"signal": "SIGSTOP"}
 
     def _end(self, fault: Fault) -> dict[str, str]:
         exits: dict[str, str] = {}
@@ -235,16 +223,3 @@ def _pause_signals(node: str, readings: Readings) -> list[Signal]:
             target=node,
         ),
     ]
-
-
-def _has_stopped(pid: int) -> bool:
-    return state(pid) in ("T", "t", "Z", "")
-
-
-def _within(seconds: float, holds: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.0002)
-    return True

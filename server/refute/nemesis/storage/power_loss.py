@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 from refute.history.fault import Reading, Signal
 from refute.nemesis.errors import FaultInputError
 from refute.nemesis.plane import Fault, Probe, Readings, Snapshot
+from refute.nemesis.process.stopping import stop
+from refute.nemesis.process.undo import handle_of
 from refute.nemesis.storage.family import (
     fewest,
     kill_all,
@@ -33,8 +35,9 @@ _NOT_CUT = "not cut"
 class PowerLoss:
     """Power losses of nodes whose data are on volumes.
 
-    The nodes of one fault lose it at one moment: all file systems are shut down before any node is killed,
-    and all are back before any node can start. A node stays off until the fault is healed.
+    The nodes of one fault lose it at one moment: all stand still before any file system is shut down, all
+    file systems are shut down before any node is killed, and all are back before any node can start. A node
+    stays off until the fault is healed.
     """
 
     kinds: ClassVar[frozenset[str]] = frozenset({"power-loss"})
@@ -72,15 +75,25 @@ class PowerLoss:
         return fault.nodes
 
     def undos(self, fault: Fault) -> tuple[Undo, ...]:
-        """Whoever finds a volume shut down kills its node and mounts it again."""
-        return tuple(remount_undo(self._cluster, node, self._volumes.of[node]) for node in fault.nodes)
+        """Whoever finds a volume shut down kills its node and mounts it again; what stands still goes on."""
+        remounts = [remount_undo(self._cluster, node, self._volumes.of[node]) for node in fault.nodes]
+        processes = [self._cluster.node(node) for node in self._running(fault)]
+        return (
+            *remounts,
+            *(Undo("continue", handle_of(process.identity, process.members())) for process in processes),
+        )
 
     def apply(self, fault: Fault, take: Callable[[str], None]) -> Mapping[str, Any]:
-        """Cut, kill, unmount, mount, look."""
+        """Stop, cut, kill, unmount, mount, look.
+
+        Without a disk there is no processor either. A node that ran on between the cut and its end could
+        answer from memory, or take the error of a read for an empty file.
+        """
         volumes = {node: self._volumes.of[node] for node in fault.nodes}
         token = _token()
         for volume in volumes.values():
             write_probes(volume, token)
+        stop(self._cluster, self._running(fault))
         cut_ns = cut(list(volumes.values()))
         writes = {node: volume.try_to_write() for node, volume in volumes.items()}
         exits = kill_all(self._cluster, fault.nodes)
@@ -145,6 +158,9 @@ class PowerLoss:
 
     def close(self) -> None:
         """The volumes are not ours."""
+
+    def _running(self, fault: Fault) -> list[str]:
+        return [node for node in fault.nodes if self._cluster.node(node).running]
 
 
 def cut(volumes: Sequence[Volume]) -> list[int]:

@@ -42,9 +42,9 @@ _resource = partial(
 ENTRIES = (
     _storage(
         kind="power-loss",
-        does="everything that was not synced is dropped, and the node is killed: its file system is shut "
-        "down without flushing and mounted again; all nodes of one fault lose it at one moment, and each "
-        "stays off until it is started",
+        does="everything that was not synced is dropped, and the node is killed: it stands still, its file "
+        "system is shut down without flushing and mounted again; all nodes of one fault lose it at one "
+        "moment, and each stays off until it is started",
         is_not="SIGKILL, which keeps the page cache",
         tests=_DURABLE,
         cannot_test=("performance", "liveness", "fairness"),
