@@ -9,7 +9,10 @@ import pytest
 from refute.run.execute import run_plan
 from refute.session.record import Session
 from tests.fault_marks import broken_claims, claims_of, landings_read
+from tests.resume import pytest_addoption, pytest_configure
 from tests.run.plans import ISOLATED, write_plan
+
+__all__ = ["pytest_addoption", "pytest_configure"]  # hooks of long nights
 
 
 @pytest.fixture(scope="session")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-import pytest
-
 from refute.checkers import run_check
 
+from .nightly import many
 from .scribe import Scribe
 
 
@@ -109,10 +108,10 @@ def test_an_outage_is_neither_a_denial_nor_a_right_refused() -> None:
     assert run_check("boundary", down, {"denials": ["refused"]}).valid is False
 
 
-def fuzz(cases: int) -> list[int]:
-    rng = random.Random(1)
+def fuzz(seeds: range) -> list[int]:
     seen = [0, 0]
-    for _ in range(cases):
+    for seed in seeds:
+        rng = random.Random(seed)
         write = controlled()
         markers = {"acme": "secret-of-acme", "umbra": "umbra-owns-this", "zeta": "zz-zeta-zz"}
         for tenant, marker in markers.items():
@@ -130,9 +129,9 @@ def fuzz(cases: int) -> list[int]:
 
 
 def test_leaks_agree_with_looking_for_every_marker() -> None:
-    assert min(fuzz(3_000)) > 300
+    assert min(fuzz(range(3_000))) > 300
 
 
-@pytest.mark.nightly
-def test_leaks_agree_with_looking_for_every_marker_at_length() -> None:
-    assert min(fuzz(100_000)) > 10_000
+@many()
+def test_leaks_agree_with_looking_for_every_marker_at_length(seeds: range) -> None:
+    assert min(fuzz(seeds)) > 400

@@ -11,6 +11,7 @@ import pytest
 from refute.checkers import CheckerError, run_check
 from refute.history import History, Outcome, Phase
 
+from .nightly import many
 from .scribe import Scribe
 
 NAME = "no-lost-acknowledged-write"
@@ -184,10 +185,10 @@ def register_truth(history: History) -> bool:
     return False
 
 
-def fuzz_registers(cases: int) -> tuple[int, int]:
-    rng = random.Random(5)
+def fuzz_registers(seeds: range) -> tuple[int, int]:
     seen = [0, 0]
-    for _ in range(cases):
+    for seed in seeds:
+        rng = random.Random(seed)
         history = small_register(rng)
         read = next(o for o in history.operations if o.kind == "read")
         if not any(
@@ -203,15 +204,15 @@ def fuzz_registers(cases: int) -> tuple[int, int]:
 
 
 def test_registers_agree_with_every_order_of_the_writes() -> None:
-    false, true = fuzz_registers(3_000)
+    false, true = fuzz_registers(range(3_000))
     assert false > 300
     assert true > 300
 
 
-@pytest.mark.nightly
-def test_registers_agree_with_every_order_of_the_writes_at_length() -> None:
-    false, true = fuzz_registers(100_000)
-    assert min(false, true) > 10_000
+@many()
+def test_registers_agree_with_every_order_of_the_writes_at_length(seeds: range) -> None:
+    false, true = fuzz_registers(seeds)
+    assert min(false, true) > 400
 
 
 def small_set(rng: random.Random) -> History:
@@ -269,10 +270,10 @@ def _absent(order: tuple[Any, ...], read: Any) -> bool:
     return False
 
 
-def fuzz_sets(cases: int) -> list[int]:
-    rng = random.Random(6)
+def fuzz_sets(seeds: range) -> list[int]:
     seen = [0, 0]
-    for _ in range(cases):
+    for seed in seeds:
+        rng = random.Random(seed)
         history = small_set(rng)
         result = run_check(NAME, history)
         truth = set_truth(history)
@@ -285,7 +286,7 @@ def fuzz_sets(cases: int) -> list[int]:
 
 
 def test_sets_agree_with_every_order_of_adds_and_removals() -> None:
-    assert min(fuzz_sets(3_000)) > 300
+    assert min(fuzz_sets(range(3_000))) > 300
 
 
 def small_queue(rng: random.Random) -> History:
@@ -315,19 +316,28 @@ def queue_truth(history: History) -> bool:
     return unknown >= 0
 
 
-def test_queues_agree_with_handing_out_one_by_one() -> None:
-    rng = random.Random(8)
+def fuzz_queues(seeds: range) -> list[int]:
     seen = [0, 0]
-    for _ in range(3_000):
+    for seed in seeds:
+        rng = random.Random(seed)
         history = small_queue(rng)
         if not any(o.kind == "enqueue" and o.outcome is Outcome.OK for o in history.operations):
             continue
         truth = queue_truth(history)
         assert run_check(NAME, history).valid is truth, history.operations
         seen[truth] += 1
-    assert min(seen) > 300
+    return seen
 
 
-@pytest.mark.nightly
-def test_sets_agree_with_every_order_of_adds_and_removals_at_length() -> None:
-    assert min(fuzz_sets(100_000)) > 10_000
+def test_queues_agree_with_handing_out_one_by_one() -> None:
+    assert min(fuzz_queues(range(3_000))) > 300
+
+
+@many()
+def test_queues_agree_with_handing_out_one_by_one_at_length(seeds: range) -> None:
+    assert min(fuzz_queues(seeds)) > 400
+
+
+@many()
+def test_sets_agree_with_every_order_of_adds_and_removals_at_length(seeds: range) -> None:
+    assert min(fuzz_sets(seeds)) > 400

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from refute.checkers import run_check
 
+from .nightly import many
 from .scribe import Scribe
 
 
@@ -43,10 +42,10 @@ def test_ids_of_several_types_have_no_order() -> None:
     assert run_check("unique-ids", write.history(), {"increasing": True}).valid == "unknown"
 
 
-def fuzz(cases: int) -> list[int]:
-    rng = random.Random(1)
+def fuzz(seeds: range) -> list[int]:
     seen = [0, 0]
-    for _ in range(cases):
+    for seed in seeds:
+        rng = random.Random(seed)
         write = Scribe()
         for process in range(rng.randint(1, 6)):
             start = rng.randrange(20)
@@ -62,9 +61,9 @@ def fuzz(cases: int) -> list[int]:
 
 
 def test_ids_agree_with_all_pairs() -> None:
-    assert min(fuzz(3_000)) > 300
+    assert min(fuzz(range(3_000))) > 300
 
 
-@pytest.mark.nightly
-def test_ids_agree_with_all_pairs_at_length() -> None:
-    assert min(fuzz(100_000)) > 10_000
+@many()
+def test_ids_agree_with_all_pairs_at_length(seeds: range) -> None:
+    assert min(fuzz(seeds)) > 400

@@ -12,6 +12,7 @@ from refute.checkers import run_check
 from refute.checkers.linearizable import search
 from refute.history import History, Operation, Outcome
 from tests.checkers import brute_force, small_histories
+from tests.checkers.nightly import many
 
 
 def run_register(state: Any, kind: str, value: Any) -> tuple[Any, Any]:
@@ -155,11 +156,11 @@ def test_a_window_proves_only_what_the_whole_search_finds(monkeypatch: pytest.Mo
     assert min(whole.count(True), whole.count(False)) > 50
 
 
-@pytest.mark.nightly
+@many()
 @pytest.mark.parametrize("flavour", ["unique", "repeated", "cas", "map"])
-def test_fast_and_slow_agree_on_very_many_small_histories(flavour: str) -> None:
-    seen = try_many(flavour, range(10_000, 110_000))
-    assert min(seen.values()) > 10_000, seen
+def test_fast_and_slow_agree_on_very_many_small_histories(flavour: str, seeds: range) -> None:
+    seen = try_many(flavour, seeds)
+    assert min(seen.values()) > 400, seen
 
 
 @pytest.mark.parametrize("flavour", ["unique", "repeated", "cas"])

@@ -11,6 +11,7 @@ import pytest
 from refute.checkers import CheckerError, run_check
 from refute.history import History, Operation, Outcome
 from tests.checkers import brute_force, plain_objects, small_histories
+from tests.checkers.nightly import many
 from tests.checkers.test_linearizable import check, history, op
 
 OBJECTS = [
@@ -133,11 +134,11 @@ def test_fast_and_slow_agree_on_small_histories(name: str) -> None:
     assert min(seen.values()) > 100, seen
 
 
-@pytest.mark.nightly
+@many()
 @pytest.mark.parametrize("name", OBJECTS)
-def test_fast_and_slow_agree_on_very_many_small_histories(name: str) -> None:
-    seen = try_many(name, range(10_000, 110_000))
-    assert min(seen.values()) > 3000, seen
+def test_fast_and_slow_agree_on_very_many_small_histories(name: str, seeds: range) -> None:
+    seen = try_many(name, seeds)
+    assert min(seen.values()) > 120, seen
 
 
 def act(

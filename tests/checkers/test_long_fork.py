@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from refute.checkers import run_check
 from refute.history import History
 
+from .nightly import many
 from .scribe import Scribe
 
 
@@ -53,10 +52,10 @@ def test_a_map_that_was_read_at_once_is_a_view() -> None:
     assert run_check("long-fork", write.history()).valid is False
 
 
-def fuzz(cases: int) -> list[int]:
-    rng = random.Random(1)
+def fuzz(seeds: range) -> list[int]:
     seen = [0, 0]
-    for _ in range(cases):
+    for seed in seeds:
+        rng = random.Random(seed)
         write = Scribe()
         for key in range(3):
             write(key, "txn", 0, 1, value=[["w", key, 1]], out=[["w", key, 1]])
@@ -76,9 +75,9 @@ def fuzz(cases: int) -> list[int]:
 
 
 def test_views_agree_with_all_pairs() -> None:
-    assert min(fuzz(3_000)) > 300
+    assert min(fuzz(range(3_000))) > 300
 
 
-@pytest.mark.nightly
-def test_views_agree_with_all_pairs_at_length() -> None:
-    assert min(fuzz(100_000)) > 10_000
+@many()
+def test_views_agree_with_all_pairs_at_length(seeds: range) -> None:
+    assert min(fuzz(seeds)) > 400

@@ -10,6 +10,7 @@ import pytest
 from refute.checkers import Budget, CheckerError, run_check
 from refute.history import Outcome
 from tests.checkers import brute_force
+from tests.checkers.nightly import many
 from tests.checkers.test_linearizable import explosive, history, op
 from tests.checkers.test_linearizable_fuzz import small
 
@@ -41,11 +42,11 @@ def test_fast_and_slow_agree_on_small_histories(flavour: str) -> None:
     assert min(seen.values()) > 100, seen
 
 
-@pytest.mark.nightly
+@many()
 @pytest.mark.parametrize("flavour", ["unique", "repeated", "cas"])
-def test_fast_and_slow_agree_on_very_many_small_histories(flavour: str) -> None:
-    seen = try_many(flavour, range(10_000, 110_000))
-    assert min(seen.values()) > 10_000, seen
+def test_fast_and_slow_agree_on_very_many_small_histories(flavour: str, seeds: range) -> None:
+    seen = try_many(flavour, seeds)
+    assert min(seen.values()) > 400, seen
 
 
 def check(*operations: Any, **more: Any) -> Any:

@@ -95,6 +95,26 @@ def test_recovery_runs_from_the_heal_to_the_first_of_twenty_good_answers() -> No
     assert run_check("slo", faulty(2000), {"max_recovery_ms": 200}).valid is False
 
 
+def test_a_run_that_ends_amid_good_answers_may_have_recovered() -> None:
+    """Too few answers came to make twenty in a row, but the first good one was in time."""
+    few = [o for o in faulty(100).operations if o.invoked_ns < 900 * MS or o.invoked_ns % (100 * MS) == 0]
+    history = History(few[: len(few) - 3], faulty(100).faults)
+    result = run_check("slo", history, {"max_recovery_ms": 150})
+    assert result.valid == "unknown"
+    assert "too soon after a heal" in result.reason
+    assert run_check("slo", history, {"max_recovery_ms": 50}).valid is False
+
+
+def test_a_recovery_has_no_longer_than_until_the_next_fault() -> None:
+    once = faulty(600)
+    again = [FaultEvent("f2", FaultPhase.APPLIED, 1100 * MS, "proxy", "partition", ("n1",), 2)]
+    healed = [FaultEvent("f2", FaultPhase.HEALED, 1500 * MS, "proxy", "partition", ("n1",), 3)]
+    twice = History(once.operations, (*once.faults, *again, *healed))
+    result = run_check("slo", twice, {"max_recovery_ms": 200})
+    assert result.valid == "unknown"
+    assert result.details["levels"]["recovery_ms"] == [None, 101]
+
+
 def test_without_a_heal_there_is_no_recovery_to_measure() -> None:
     assert valid(load(), max_recovery_ms=5) == "unknown"
 

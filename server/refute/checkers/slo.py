@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+_IN_A_ROW = 20
+"""How many successes in a row are a recovery."""
+
 Interval = tuple[float, float, float]
 """The measured value and the bounds of its confidence interval."""
 
@@ -49,8 +52,8 @@ def check(
       outcome counts as slower than any limit: its answer never came.
     - `max_error_rate`: of failed and unknown operations among all
     - `min_throughput_per_s`: successful operations a second, resampled by seconds
-    - `max_recovery_ms`: from the heal of each fault to the first of twenty successes in a row that
-      each meet the percentile limits
+    - `max_recovery_ms`: from the heal of each fault, when no other is on, to the first of twenty
+      successes in a row that each meet the percentile limits; the next fault ends the wait
 
     `during` is `all`, `main`, `baseline`, `fault` or `healthy`. A level is broken where the whole
     interval is on the wrong side, kept where the whole of it is on the right side; in between, and
@@ -191,7 +194,10 @@ def _judge_recovery(
     limits: Mapping[float, float],
     max_recovery_ms: float,
 ) -> list[float | None]:
-    heals = sorted(end for _, end in fault_intervals(history) if end < 2**62)
+    faults = fault_intervals(history)
+    # What is healed while another fault is on has nothing to recover into yet.
+    heals = sorted({end for _, end in faults if not any(start <= end < stop for start, stop in faults)})
+    heals = [heal for heal in heals if heal < 2**62]
     if not heals:
         judgement.cannot("no fault was healed, so that there is no recovery to measure")
         return []
@@ -200,30 +206,30 @@ def _judge_recovery(
     operations = [o for o in history.operations if not wanted or o.kind in wanted]
     times: list[float | None] = []
     for heal in heals:
-        after = [o for o in operations if o.invoked_ns >= heal]
-        recovered = _first_run(after, good)
-        if recovered is None:
-            if after and (after[-1].invoked_ns - heal) / 1e6 > max_recovery_ms:
-                sentence = (
-                    f"twenty successes in a row never came within {max_recovery_ms:g} ms after the heal"
-                )
-                judgement.found("level-broken", sentence, after[:10])
-            else:
-                judgement.cannot("the run ended too soon after a heal to see the recovery")
-            times.append(None)
-            continue
-        took = ((recovered.completed_ns or recovered.invoked_ns) - heal) / 1e6
-        times.append(took)
-        if took > max_recovery_ms:
-            sentence = f"the service recovered {took:.0f} ms after the heal, {max_recovery_ms:g} are allowed"
-            judgement.found("level-broken", sentence, (recovered,), recovery_ms=took)
+        again = min((start for start, _ in faults if start > heal), default=2**62)
+        after = [o for o in operations if heal <= o.invoked_ns < again]
+        run = _first_run(after, good)
+        took = ((run[0].completed_ns or run[0].invoked_ns) - heal) / 1e6 if run else None
+        times.append(took if len(run) == _IN_A_ROW else None)
+        if len(run) == _IN_A_ROW and took is not None:
+            if took > max_recovery_ms:
+                words = f"the service recovered {took:.0f} ms after the heal, {max_recovery_ms:g} are allowed"
+                judgement.found("level-broken", words, run[:1], recovery_ms=took)
+        elif after and (took if took is not None else (after[-1].invoked_ns - heal) / 1e6) > max_recovery_ms:
+            words = f"{_IN_A_ROW} successes in a row never came within {max_recovery_ms:g} ms after the heal"
+            judgement.found("level-broken", words, after[:10])
+        else:
+            judgement.cannot(
+                "the run ended or the next fault began too soon after a heal to see the recovery"
+            )
     return times
 
 
-def _first_run(operations: list[Operation], good: Callable[[Operation], bool]) -> Operation | None:
+def _first_run(operations: list[Operation], good: Callable[[Operation], bool]) -> list[Operation]:
+    """The first successes in a row, _IN_A_ROW of them, or as many as the end cut short."""
     run: list[Operation] = []
     for operation in operations:
         run = [*run, operation] if good(operation) else []
-        if len(run) == 20:
-            return run[0]
-    return None
+        if len(run) == _IN_A_ROW:
+            break
+    return run

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import sys
 import time
-from pathlib import Path
 
 from refute.checkers.result import Budget
 
-_STATM = Path("/proc/self/statm")
+_STATM = "/proc/self/statm"
 
 
 def resident_bytes() -> int:
     """What this process holds in memory; on systems without /proc the most that it ever held."""
     try:
-        return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        statm = os.open(_STATM, os.O_RDONLY)
+        try:
+            return int(os.read(statm, 128).split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        finally:
+            os.close(statm)
     except OSError:
         import resource
 
