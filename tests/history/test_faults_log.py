@@ -56,9 +56,10 @@ def test_landing_evidence_reads_back_and_is_judged_again(tmp_path: Path) -> None
     missed = Landing("f2", "process", "pause", ("n1",), (MOVED, STILL))
     # One signal a side moved, but not the one without which it does not count.
     half = Landing("f3", "netns", "drop", ("n1->n2", "n2->n1"), (MOVED, STOPPED, replace(STILL, needed=True)))
-    write_landing(path, [landed, missed, half])
-    assert [entry["landed"] for entry in json.loads(path.read_text())] == [True, False, False]
-    assert read_landing(path) == (landed, missed, half)
+    unfelt = replace(landed, fault="f4", signals=(*landed.signals, replace(STILL, declared="n1: cpu stops")))
+    write_landing(path, [landed, missed, half, unfelt])
+    assert [entry["landed"] for entry in json.loads(path.read_text())] == [True, False, False, False]
+    assert read_landing(path) == (landed, missed, half, unfelt)
 
 
 @pytest.mark.parametrize(

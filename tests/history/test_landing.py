@@ -134,3 +134,28 @@ def test_a_recording_that_names_no_targets_is_judged_as_a_whole_as_it_was_then()
         ),
     )
     assert old.landed
+
+
+def felt(words: str, during: int = 8, node: str = "a") -> Signal:
+    return Signal("victim", f"{node}: term", "read from the node", "increases", 7, during, declared=words)
+
+
+def test_what_the_plan_declares_has_to_hold_however_well_the_mechanism_shows_itself() -> None:
+    assert landing(cut("a->b"), (felt("a: term increases"),)).landed
+    found = landing(cut("a->b"), (felt("a: term increases", 7),))
+    assert not found.landed
+    assert found.missing == ("the plan's evidence did not hold: a: term increases",)
+    assert found.proven == ("a->b",)
+
+
+def test_of_the_nodes_that_a_declaration_stands_for_one_has_to_show_it() -> None:
+    words = "not leader: term increases"
+    assert landing(cut("a->b"), (felt(words, 7), felt(words, 8, "b"))).landed
+    assert not landing(cut("a->b"), (felt(words, 7), felt(words, 7, "b"))).landed
+    other = felt("b: term increases", 8, "b")
+    assert not landing(cut("a->b"), (felt("a: term increases", 7), other)).landed
+
+
+def test_a_declaration_that_was_never_read_does_not_hold() -> None:
+    unread = Signal("victim", "leader: term", "read", "changes", None, None, declared="leader: term changes")
+    assert not landing(cut("a->b"), (unread,)).landed

@@ -9,6 +9,7 @@ import pytest
 
 from refute.errors import RefuteError
 from refute.history.fault import FaultPhase
+from refute.nemesis.declared import Declared, Span, VictimSeries, declared_signals
 from refute.nemesis.plane import Readings, Timed, rate, rate_before
 from refute.plan.step import Await, VictimSignal
 from refute.system.observer import Seen
@@ -47,8 +48,38 @@ def test_a_signal_that_does_not_move_proves_nothing(room: Room) -> None:
     room.apply({"pause": "n1", "evidence": [signal]}, "n1")
     time.sleep(0.4)
     room.nemesis.heal()
-    (found,) = [s for s in room.nemesis.landing("f1").signals if s.name == "n3: role"]
+    landing = room.nemesis.landing("f1")
+    (found,) = [s for s in landing.signals if s.name == "n3: role"]
     assert (found.before, found.during, found.moved) == ("follower", "follower", False)
+    assert landing.missing == ("the plan's evidence did not hold: n3: role changes",)
+
+
+def test_a_change_a_moment_before_the_heal_is_still_seen(room: Room) -> None:
+    signal = {"node": "not n1", "state": "role", "rule": "becomes", "expected": "leader"}
+    fault = room.apply({"pause": "n1", "evidence": [signal]}, "n1")
+    room.nemesis._sampler.end()  # whatever comes now, no sample of ours sees it
+    become(room.cluster, "n3", "leader", 9)
+    room.nemesis.heal(fault)
+    found = {s.name: s.moved for s in room.nemesis.landing(fault).signals if s.declared}
+    assert found == {"n2: role": False, "n3: role": True}
+    assert not room.nemesis.landing(fault)._not_held
+
+
+def test_a_node_that_is_back_before_the_heal_was_down_all_the_same() -> None:
+    down = Declared(VictimSignal(node="n1", state="up", rule="becomes", expected=False), (("n1", "up"),))
+    readings = {("n1", "up"): VictimSeries("n1", "up")}
+    for asked, value in [(1, True), (4, True), (6, False), (8, True), (12, True)]:
+        readings["n1", "up"].add(asked, value)
+    (found,) = declared_signals([down], readings, Span(5, 7, 10))
+    assert (found.before, found.during, found.after, found.moved) == (True, False, True, True)
+    (found,) = declared_signals([down], readings, Span(7, 7, 10))
+    assert (found.before, found.during, found.moved) == (False, True, False)
+
+
+def test_evidence_of_nobody_has_not_moved() -> None:
+    one = Declared(VictimSignal(node="not n1", state="role"), ())
+    (found,) = declared_signals([one], {}, Span(1, 1, 2))
+    assert (found.declared, found.moved) == ("not n1: role changes", False)
 
 
 def test_a_signal_of_a_state_that_does_not_exist_is_refused(room: Room) -> None:

@@ -17,6 +17,7 @@ from refute.session.verify import verify_session
 from tests.run.plans import ISOLATED, write_plan
 
 NEXT = {"release": "--next"}
+UNFELT = "{node: old, state: term, rule: becomes, expected: 999}"
 
 
 def reasons(session: Session) -> set[str]:
@@ -79,6 +80,19 @@ check: [{linearizable: {model: register}}]
     session = run_plan(plan, seed=1, session_root=tmp_path / "s")
     assert session.index.scenarios["S1"].verdict == "INCONCLUSIVE-fault-not-proven"
     assert "not-landed" in reasons(session)
+
+
+def test_a_fault_that_the_system_did_not_feel_as_the_plan_says_is_not_proven(tmp_path: Path) -> None:
+    # The other nodes elect a new leader, so that the fault is real; the old one never gets to term 999.
+    elsewhere = ISOLATED.replace("{node: not old, state: term, rule: increases}", UNFELT)
+    assert elsewhere != ISOLATED
+    session = run_plan(write_plan(tmp_path, elsewhere), seed=1, session_root=tmp_path / "s", variables=NEXT)
+    assert session.index.scenarios["S1"].verdict == "INCONCLUSIVE-fault-not-proven"
+    said = json.loads((session.scenario_folder("S1") / "verdict.json").read_text())["reasons"]
+    missing = [reason["sentence"] for reason in said if reason["code"] == "not-landed"]
+    assert missing
+    assert all(each.endswith("the plan's evidence did not hold: old: term becomes 999") for each in missing)
+    assert verify_session(session.folder).mismatches == ()
 
 
 def test_a_run_in_which_nothing_ever_succeeds_is_not_a_pass(tmp_path: Path) -> None:

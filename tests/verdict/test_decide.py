@@ -24,6 +24,7 @@ STILL = Signal("victim", "bytes delivered", "n2", "stops", 900, 450)
 LANDED = Landing("f1", "proxy", "partition", ("n1",), (MOVED, SUFFERED))
 MISSED = Landing("f1", "proxy", "partition", ("n1",), (MOVED, STILL))
 HALF = replace(LANDED, signals=(MOVED, SUFFERED, replace(MOVED, name="n2->n1", during=0, needed=True)))
+UNFELT = replace(LANDED, signals=(MOVED, SUFFERED, replace(STILL, declared="n2: term increases")))
 HOLDS = CheckEvidence("linearizable", True, planted_tried=40, planted_noticed=40)
 BROKEN = CheckEvidence("linearizable", False, anomalies=("stale read",))
 CANNOT_TELL = CheckEvidence("linearizable", "unknown", reason="time limit of 60 s")
@@ -65,6 +66,14 @@ CASES: list[tuple[str, Demand, tuple[AttemptEvidence, ...], Verdict, str]] = [
     ),
     ("not landed", SMOKE, (replace(RUN, landings=(MISSED,)), CONTROL), Verdict.INCONCLUSIVE_FAULT, "not-landed"),
     ("one link of two not cut", SMOKE, (replace(RUN, landings=(HALF,)), CONTROL), Verdict.INCONCLUSIVE_FAULT, "not-landed"),
+    ("the plan's evidence did not hold", SMOKE, (replace(RUN, landings=(UNFELT,)), CONTROL), Verdict.INCONCLUSIVE_FAULT, "not-landed"),
+    (
+        "violation, the plan's evidence did not hold",
+        SMOKE,
+        (replace(FAILED, landings=(UNFELT,)), RERUN, RERUN, RERUN),
+        Verdict.FAIL_REPRODUCIBLE,
+        "violation",
+    ),
     ("not applied", SMOKE, (replace(RUN, landings=()), CONTROL), Verdict.INCONCLUSIVE_FAULT, "not-applied"),
     (
         "one of two landed",

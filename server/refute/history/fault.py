@@ -56,7 +56,8 @@ class Signal:
     of dropped bytes), `stops` (`before` and `during` are rates or deltas: work that was there before and is
     not there any more), `becomes` (`during` equals `expected`), `changes` (any difference), `reaches`
     (`during` is at least `expected`, `before` was not). A fault whose signal is `needed` has not landed where
-    this one did not move, whatever the others did.
+    this one did not move, whatever the others did. `declared` are the words of the plan's own evidence for
+    which this reading stands: one of those with the same words has to move.
     """
 
     side: Side
@@ -69,6 +70,7 @@ class Signal:
     expected: Reading = None
     target: str = ""
     needed: bool = field(default=False, kw_only=True)
+    declared: str = field(default="", kw_only=True)
 
     @property
     def moved(self) -> bool:
@@ -112,6 +114,9 @@ class Landing:
     nothing of the next, nor of the way back. A target that had nothing to lose is idle: it is named, and
     counts neither way. So it is with the answers of a node that hears no questions any more: they are not
     held because they are never sent. What is sent, and arrives, is never idle.
+
+    What the plan itself declares as evidence has to be seen as well, at one at least of the nodes that each
+    declaration stands for: a plan that says by what a fault is felt has not been followed where it was not.
     """
 
     fault: str
@@ -145,6 +150,7 @@ class Landing:
         ('no signal moved at the injector and victim',)
         """
         needed = [f"{s.name} did not move" for s in self.signals if s.needed and not s.moved]
+        needed += [f"the plan's evidence did not hold: {words}" for words in self._not_held]
         if not any(signal.target for signal in self.signals):
             sides = {signal.side for signal in self.signals if signal.moved}
             silent = [side for side in ("injector", "victim") if side not in sides]
@@ -154,6 +160,12 @@ class Landing:
         if not proven and not found:
             found = [f"nothing went over {', '.join(idle)}"]
         return (*needed, *found)
+
+    @property
+    def _not_held(self) -> list[str]:
+        held = {signal.declared for signal in self.signals if signal.moved}
+        declared = dict.fromkeys(signal.declared for signal in self.signals if signal.declared)
+        return [words for words in declared if words not in held]
 
     @property
     def _judged(self) -> tuple[str, ...]:

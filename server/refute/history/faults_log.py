@@ -186,6 +186,7 @@ def _landing(entry: dict[str, Any], where: str) -> Landing:
             # Older recordings name no targets: they are judged as a whole, as they were then.
             target=_field(read, "target", str, where) if "target" in read else "",
             needed=_field(read, "needed", bool, where) if "needed" in read else False,
+            declared=_field(read, "declared", str, where) if "declared" in read else "",
         )
         if read.get("moved", signal.moved) is not signal.moved:
             raise HistoryError(

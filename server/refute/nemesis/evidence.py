@@ -6,19 +6,21 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from refute.history.fault import Reading, Signal
+from refute.history.fault import Signal
+from refute.nemesis.declared import Declared, Span, VictimSeries, declared_signals, unshown
 from refute.nemesis.plane import Readings, Snapshot, Timed
-from refute.plan.step import VictimSignal
 from refute.system.observer import Observer
-from refute.system.source import as_number
 
 SAMPLE_EVERY_S = 0.25
+_EAGERLY_EVERY_S = 0.05
+_EAGERLY_FOR_NS = 5_000_000_000
+_LAST_LOOK_S = 0.5
 _BASELINE_NS = 2_000_000_000
 _SETTLED_AFTER_NS = 80_000_000
-_SHORTEST_NS = 20_000_000
 _AFTER_NS = 1_000_000_000
 
 
@@ -35,6 +37,7 @@ class Around:
     healed: Timed | None = None
     applied_ns: int = 0
     victims: dict[tuple[str, str], VictimSeries] = field(default_factory=dict)
+    declared: tuple[Declared, ...] = ()
 
     def readings(self) -> Readings:
         """As the planes take them."""
@@ -43,26 +46,24 @@ class Around:
             *(self.during, self.after, self.healed),
         )
 
+    def declared_signals(self, healed_ns: int | None) -> tuple[Signal, ...]:
+        """What came of the evidence that the plan declares, healed at that time or still on."""
+        return declared_signals(self.declared, self.victims, self._span(healed_ns))
+
+    def unshown(self) -> list[tuple[str, str]]:
+        """The (node, state) pairs of declared evidence that has not moved yet."""
+        return unshown(self.declared, self.victims, self._span(None))
+
+    def _span(self, healed_ns: int | None) -> Span:
+        begun_ns = self.before.time_ns if self.before else self.applied_ns
+        return Span(begun_ns, self.applied_ns or begun_ns, healed_ns)
+
     @property
     def complete(self) -> bool:
         """Whether what came after it was read for as long as is of interest."""
         if self.healed is None or self.after is None:
             return False
         return self.after.time_ns - self.healed.time_ns >= _AFTER_NS
-
-
-@dataclass(slots=True)
-class VictimSeries:
-    """Readings of one state at one node: (asked ns, value)."""
-
-    node: str
-    state: str
-    points: deque[tuple[int, Reading]] = field(default_factory=lambda: deque(maxlen=400))
-
-    def add(self, asked_ns: int, value: object) -> None:
-        """Take in what was read; values that are no plain reading are kept as text."""
-        reading = value if isinstance(value, int | float | str | bool) or value is None else repr(value)
-        self.points.append((asked_ns, reading))
 
 
 class Sampler(threading.Thread):
@@ -84,6 +85,7 @@ class Sampler(threading.Thread):
         self._watched: dict[tuple[str, str], VictimSeries] = {}
         self._busy: set[tuple[str, str]] = set()
         self._on: list[Around] = []
+        self._eager: list[Around] = []
         self._over_now: list[Around] = []
 
     def run(self) -> None:
@@ -97,7 +99,7 @@ class Sampler(threading.Thread):
                 for series in list(self._watched.values()):
                     self._read_victim(series)
             settles_s = min((self._settle(around) for around in list(self._on)), default=math.inf)
-            wake_s = min(next_sample_s, settles_s, self._tick())
+            wake_s = min(next_sample_s, settles_s, self._look_eagerly(), self._tick())
             self._wake.wait(max(0.001, wake_s - time.monotonic()))
             self._wake.clear()
 
@@ -117,21 +119,20 @@ class Sampler(threading.Thread):
     def watch(self, signals: Sequence[tuple[str, str]]) -> None:
         """Read these (node, state) all the time from now on; the first reading is there on return."""
         fresh = [pair for pair in signals if pair not in self._watched]
-        readers = []
         for pair in fresh:
             self._watched[pair] = VictimSeries(*pair)
-            reader = threading.Thread(target=self._read_victim_now, args=(self._watched[pair],), daemon=True)
-            reader.start()
-            readers.append(reader)
-        for reader in readers:
-            reader.join(1.0)
+        self._read_together([self._watched[pair] for pair in fresh], 1.0)
 
-    def begin(self, pairs: Sequence[tuple[str, str]]) -> Around:
-        """A fault is about to be applied: keep what came before it."""
-        around = Around(victims={pair: self._watched[pair] for pair in pairs})
+    def begin(self, declared: Sequence[Declared]) -> Around:
+        """A fault is about to be applied: keep what came before it. What it declares has to be watched."""
+        pairs = {pair for each in declared for pair in each.pairs}
+        around = Around(victims={pair: self._watched[pair] for pair in pairs}, declared=tuple(declared))
         around.before = self.take()
         since_ns = around.before.time_ns - _BASELINE_NS
         around.baseline = (*(s for s in list(self._samples) if s.time_ns >= since_ns), around.before)
+        if declared:
+            self._eager.append(around)
+            self._wake.set()
         return around
 
     def started(self, around: Around) -> None:
@@ -151,6 +152,10 @@ class Sampler(threading.Thread):
     def ending(self, around: Around) -> None:
         """It is about to be healed: the last moment to read."""
         self._settle(around)
+        with suppress(ValueError):
+            self._eager.remove(around)
+        # What was awaited may have come about since the last sample, and would then count for nothing.
+        self._read_together([around.victims[pair] for pair in around.unshown()], _LAST_LOOK_S)
         now = self.take()
         kept = around.during.values if around.during else {}
         around.during = Timed(now.time_ns, {**now.values, **kept})
@@ -173,6 +178,7 @@ class Sampler(threading.Thread):
             None,
             around.applied_ns,
             around.victims,
+            around.declared,
         )
 
     def _follow(self, sample: Timed) -> None:
@@ -189,6 +195,29 @@ class Sampler(threading.Thread):
             around.settled = self.take()
         return math.inf if around.settled else due_ns / 1e9
 
+    def _look_eagerly(self) -> float:
+        # A node that is back in a moment is down between two samples. When to look again (s).
+        since_ns = time.monotonic_ns() - _EAGERLY_FOR_NS
+        for around in list(self._eager):
+            if around.before is None or around.before.time_ns < since_ns:
+                with suppress(ValueError):
+                    self._eager.remove(around)
+        waiting = {pair for around in list(self._eager) for pair in around.unshown()}
+        for pair in waiting:
+            self._read_victim(self._watched[pair])
+        return time.monotonic() + _EAGERLY_EVERY_S if waiting else math.inf
+
+    def _read_together(self, wanted: Iterable[VictimSeries], within_s: float) -> None:
+        # A node that does not answer in time is not waited for: its reading comes when it comes.
+        readers = [
+            threading.Thread(target=self._read_victim_now, args=(series,), daemon=True) for series in wanted
+        ]
+        for reader in readers:
+            reader.start()
+        deadline = time.monotonic() + within_s
+        for reader in readers:
+            reader.join(max(0.0, deadline - time.monotonic()))
+
     def _read_victim(self, series: VictimSeries) -> None:
         # Each in a thread of its own: a paused node would hold up all others.
         pair = (series.node, series.state)
@@ -204,49 +233,3 @@ class Sampler(threading.Thread):
                 series.add(seen.asked_ns, seen.value if seen.error is None else None)
         finally:
             self._busy.discard((series.node, series.state))
-
-
-def victim_signals(
-    around: Around, wanted: Mapping[tuple[str, str], VictimSignal], healed_ns: int | None
-) -> tuple[Signal, ...]:
-    """The signals that the plan declares, from the readings of the states that it names.
-
-    `stops` compares growth per second; all other rules compare the last value before the fault with the
-    last one before its end.
-    """
-    signals = []
-    for pair, signal in wanted.items():
-        series = around.victims.get(pair)
-        if series is None:
-            continue
-        points = [(at, value) for at, value in list(series.points) if value is not None]
-        before = [point for point in points if point[0] <= around.applied_ns]
-        during = [p for p in points if around.applied_ns < p[0] <= (healed_ns or p[0])]
-        after = [point for point in points if healed_ns is not None and point[0] > healed_ns]
-        read = _growth if signal.rule == "stops" else _last
-        signals.append(
-            Signal(
-                side="victim",
-                name=f"{pair[0]}: {pair[1]}",
-                source="read from the node",
-                rule=signal.rule,
-                before=read(before),
-                during=read(during),
-                after=read(after),
-                expected=signal.expected,
-            )
-        )
-    return tuple(signals)
-
-
-def _last(points: Sequence[tuple[int, Reading]]) -> Reading:
-    return points[-1][1] if points else None
-
-
-def _growth(points: Sequence[tuple[int, Reading]]) -> Reading:
-    if len(points) < 2 or points[-1][0] - points[0][0] < _SHORTEST_NS:
-        return None
-    first, last = as_number(points[0][1]), as_number(points[-1][1])
-    if first is None or last is None:
-        return None
-    return round((last - first) / ((points[-1][0] - points[0][0]) / 1e9), 3)

@@ -10,7 +10,7 @@ from refute.history.fault import FaultPhase, Landing
 from refute.nemesis.evidence import Around
 from refute.nemesis.plane import Fault, Plane
 from refute.nemesis.undo import Undo
-from refute.plan.step import FaultAction, VictimSignal
+from refute.plan.step import FaultAction
 from refute.system.observer import Seen
 
 
@@ -24,7 +24,6 @@ class Injection:
     targets: tuple[str, ...]
     undos: tuple[Undo, ...]
     around: Around
-    victims: Mapping[tuple[str, str], VictimSignal]
     phase: FaultPhase = FaultPhase.PLANNED
     heal_at_s: float | None = None
     healed_ns: int | None = None

@@ -15,8 +15,9 @@ from typing import Any, Self
 from refute.errors import RefuteError
 from refute.history.fault import FaultEvent, FaultPhase, Landing
 from refute.nemesis.client.rules import ClientRules
+from refute.nemesis.declared import Declared
 from refute.nemesis.errors import FaultInputError, NemesisError
-from refute.nemesis.evidence import Sampler, victim_signals
+from refute.nemesis.evidence import Sampler
 from refute.nemesis.guard import start_guard
 from refute.nemesis.healing import HealReport, end_processes, sweep
 from refute.nemesis.injection import ON, Healed, Injection, as_trigger, is_meant
@@ -208,7 +209,7 @@ class Nemesis:
             return injection.landing
         around = injection.around if injection.around.after else self._sampler.now(injection.around)
         signals = injection.plane.signals(injection.fault, around.readings())
-        signals += victim_signals(around, injection.victims, injection.healed_ns)
+        signals += around.declared_signals(injection.healed_ns)
         landing = Landing(
             fault, injection.fault.plane, injection.fault.kind, injection.targets, signals, injection.note
         )
@@ -271,14 +272,14 @@ class Nemesis:
         written = {key: names.of_parameter(key, value) for key, value in parameters.items()}
         fault = Fault(f"f{self._count}", action.plane, action.kind, nodes, written)
         targets = plane.targets(fault)
-        victims = {pair: signal for signal in action.evidence for pair in names.of_signal(signal)}
-        self._sampler.watch(list(victims))
+        declared = [Declared(signal, tuple(names.of_signal(signal))) for signal in action.evidence]
+        self._sampler.watch([pair for each in declared for pair in each.pairs])
         undos = plane.undos(fault)
         lasts_s = self._ttl_s if action.for_s is None else action.for_s + _BEYOND_ITS_TIME_S
         deadline_ns = time.monotonic_ns() + int(lasts_s * 1e9)
-        around = self._sampler.begin(list(victims))
+        around = self._sampler.begin(declared)
         self._ledger.planned(fault.id, fault.plane, fault.kind, targets, undos, deadline_ns)
-        injection = Injection(fault, plane, action, targets, undos, around, victims, pids=self._pids(fault))
+        injection = Injection(fault, plane, action, targets, undos, around, pids=self._pids(fault))
         self._injections[fault.id] = injection
         self._tell(injection, None, {})
         return injection

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -106,13 +106,20 @@ class LineCondition(Strict):
 class VictimSignal(Strict):
     """A signal of the system itself that must move for a fault to count as landed.
 
-    `node` is where it is read, `state` what is read, `rule` which change counts (see history.Signal).
+    `node` is where it is read, `state` what is read, `rule` which change counts (see history.Signal). Where
+    `node` stands for several, one of them has to show it.
     """
 
     node: NodeRef
     state: str
     rule: Literal["increases", "stops", "becomes", "changes"] = "changes"
-    expected: Any = None
+    expected: bool | int | float | str | None = None
+
+    @model_validator(mode="after")
+    def _can_move(self) -> Self:
+        if self.rule == "becomes" and self.expected is None:
+            raise ValueError(f"{self.state} becomes what? Write it as expected, or take the rule changes")
+        return self
 
 
 class FaultAction(Strict):
