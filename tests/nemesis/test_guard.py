@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from refute.nemesis import healing
 from refute.nemesis.guard import guard_is_alive
 from refute.nemesis.healing import guard_of, heal_everything, sweep
 from refute.nemesis.ledger import Ledger, read_ledger, registered_ledgers
@@ -148,6 +149,38 @@ def test_healing_by_hand_heals_all_or_one_and_says_what(own: Callable[..., Owner
     assert set(heal_everything().healed) == {f"f1 of {second.run}", f"f2 of {second.run}"}
     assert heal_everything().healed == {}
     assert all(is_alive(node) for node in second.nodes.values())  # the run goes on
+
+
+def test_healing_by_hand_waits_for_a_guard_that_is_about_to_end_the_nodes(own: Callable[..., Owner]) -> None:
+    # The nodes take a second to stop, so that the guard is still at it when somebody asks.
+    owner = own(linger=True)
+    os.kill(owner.process.pid, signal.SIGKILL)
+    owner.process.wait()
+    assert guard_is_alive(owner.ledger)
+    report = heal_everything(owner.ledger)
+    assert (report.failed, report.untouched) == ({}, [])
+    assert not any(is_alive(node) for node in owner.nodes.values())
+    assert nothing_left(owner)
+
+
+def test_healing_by_hand_says_whose_processes_a_guard_still_has_to_end(
+    own: Callable[..., Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(healing, "_GUARD_DONE_WITHIN_S", 0.2)
+    owner = own(linger=True)
+    guard = guard_of(owner.ledger)
+    assert guard is not None
+    os.kill(guard.pid, signal.SIGSTOP)
+    os.kill(owner.process.pid, signal.SIGKILL)
+    owner.process.wait()
+    try:
+        report = heal_everything(owner.ledger)
+        assert set(report.healed) == {f"f1 of {owner.run}", f"f2 of {owner.run}"}
+        assert report.untouched == [f"{owner.ledger}: its guard still ends the processes of {owner.run}"]
+        assert is_alive(owner.nodes["n1"])
+    finally:
+        os.kill(guard.pid, signal.SIGCONT)
+    assert eventually(lambda: nothing_left(owner), 15)
 
 
 def test_a_pid_that_is_somebody_else_s_by_now_is_not_signalled(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,10 +21,15 @@ from refute.nemesis.ledger import (
 from refute.nemesis.undo import left_after
 from refute.system.process_table import ProcessId, boot_id, is_alive, processes_with_mark
 
+_GUARD_DONE_WITHIN_S = 10.0
+
 
 @dataclass(slots=True)
 class HealReport:
-    """What was healed (fault to ledger directory), what is still on and why, which processes were ended."""
+    """What was healed (fault to ledger directory), what is still on and why, which processes were ended.
+
+    `untouched` are ledgers whose processes were left to somebody else, with the reason.
+    """
 
     healed: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
@@ -108,6 +114,15 @@ def guard_of(directory: Path) -> ProcessId | None:
     return None
 
 
+def _is_gone_soon(process: ProcessId | None) -> bool:
+    deadline = time.monotonic() + _GUARD_DONE_WITHIN_S
+    while process is not None and is_alive(process):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
 def _heal_one(pointer: Path, directory: Path, report: HealReport, *, by: str, spare_living: bool) -> None:
     try:
         state = read_ledger(directory)
@@ -134,6 +149,11 @@ def _heal_one(pointer: Path, directory: Path, report: HealReport, *, by: str, sp
         report.healed |= {
             f"{e.fault} of {state.run}": str(directory) for e in state.on if e.fault not in failed
         }
+        if guarded and not lives:
+            # Its nodes are the guard's to end, and it may be at it: whoever asked should find them gone.
+            guarded = not _is_gone_soon(guard)
+            if guarded:
+                report.untouched.append(f"{directory}: its guard still ends the processes of {state.run}")
         if not lives and not guarded:
             ended, survivors = end_processes(state)
             report.ended += ended
