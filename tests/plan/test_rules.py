@@ -24,6 +24,8 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]\n" for level in range(1, 9)
 )
 
+ALSO_ALL_READS = "check: [no-lost-acknowledged-write, {linearizable: {model: register}}]"
+
 # rule -> plan, then what stands in it and what trips the rule instead, in pairs
 CHANGES: dict[str, Change] = {
     # reading
@@ -92,7 +94,7 @@ CHANGES: dict[str, Change] = {
     "exit-code-as-evidence": (STORE, "exit status of the process; term", "the kill command exits with 0; term"),
     "evidence-of-another-mechanism": (STORE, "state `T` and no CPU time; term", "nft packet counters; term"),
     "kill-is-not-power-loss": (FLEET, "fault: {plane: storage, kind: power-loss, node: all}", "kill: all"),
-    "loss-hidden-by-later-writes": (STORE, "kill: leader, for", "fault: {plane: storage, kind: power-loss, node: leader}, for"),
+    "loss-hidden-by-later-writes": (STORE, ALSO_ALL_READS, "check: [no-lost-acknowledged-write]"),
     "durability-without-power-loss": (STORE, "| C1 | loss of two disks", "| C3 | loss of two disks"),
     "clock-fault-on-static-program": (FLEET, "Five nodes in C++", "Five nodes in Go"),
     "claim-about-a-fault-not-injected": (STORE, "survives the loss of any one node", "is there after a network partition", "| C1 | loss of two", "| C3 | loss of two"),
@@ -176,6 +178,29 @@ def test_a_rule_trips_on_its_fault_and_names_line_and_remedy(rule: str) -> None:
         assert found[0].severity == RULES[rule].severity
         assert RULES[rule].why and RULES[rule].mend
         assert rule not in rules_tripped(text)
+
+
+@pytest.mark.parametrize(
+    ("fault", "hides"),
+    [
+        ("kill: leader", True),
+        ("restart: leader", True),
+        ("terminate: leader", True),
+        ("fault: {plane: process, kind: crash-loop, node: leader}", True),
+        ("fault: {plane: docker, kind: kill, node: leader}", True),
+        ("fault: {plane: storage, kind: power-loss, node: leader}", True),
+        ("pause: leader", False),
+        ("isolate: leader", False),
+    ],
+)
+def test_later_writes_hide_a_loss_wherever_a_node_ends(fault: str, hides: bool) -> None:
+    written = STORE.replace("kill: leader, for", f"{fault}, for")
+    assert written != STORE or fault == "kill: leader"
+    assert "loss-hidden-by-later-writes" not in rules_tripped(written)
+    alone = written.replace(ALSO_ALL_READS, "check: [no-lost-acknowledged-write]")
+    assert ("loss-hidden-by-later-writes" in rules_tripped(alone)) is hides
+    growing = alone.replace("generator: register", "generator: set")
+    assert "loss-hidden-by-later-writes" not in rules_tripped(growing)
 
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
