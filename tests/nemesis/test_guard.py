@@ -156,9 +156,9 @@ def test_healing_by_hand_waits_for_a_guard_that_is_about_to_end_the_nodes(own: C
     owner = own(linger=True)
     os.kill(owner.process.pid, signal.SIGKILL)
     owner.process.wait()
-    assert guard_is_alive(owner.ledger)
     report = heal_everything(owner.ledger)
     assert (report.failed, report.untouched) == ({}, [])
+    assert not guard_is_alive(owner.ledger)
     assert not any(is_alive(node) for node in owner.nodes.values())
     assert nothing_left(owner)
 
@@ -176,7 +176,9 @@ def test_healing_by_hand_says_whose_processes_a_guard_still_has_to_end(
     try:
         report = heal_everything(owner.ledger)
         assert set(report.healed) == {f"f1 of {owner.run}", f"f2 of {owner.run}"}
-        assert report.untouched == [f"{owner.ledger}: its guard still ends the processes of {owner.run}"]
+        assert report.untouched == [
+            f"{owner.ledger}: its guard still has to end the processes of {owner.run}"
+        ]
         assert is_alive(owner.nodes["n1"])
     finally:
         os.kill(guard.pid, signal.SIGCONT)

@@ -141,6 +141,13 @@ def _heal_one(pointer: Path, directory: Path, report: HealReport, *, by: str, sp
     if spare_living and (lives or guarded):
         report.untouched.append(f"{directory}: its run is alive")
         return
+    if guarded and not lives:
+        # It is about to heal and to end the nodes itself: whoever asked should find them gone, and two that
+        # heal at once would each take for a failure what the other has done.
+        if _is_gone_soon(guard):
+            _heal_one(pointer, directory, report, by=by, spare_living=spare_living)
+            return
+        report.untouched.append(f"{directory}: its guard still has to end the processes of {state.run}")
     ledger = Ledger(directory, state.run)
     try:
         failed = heal_entries(
@@ -149,11 +156,6 @@ def _heal_one(pointer: Path, directory: Path, report: HealReport, *, by: str, sp
         report.healed |= {
             f"{e.fault} of {state.run}": str(directory) for e in state.on if e.fault not in failed
         }
-        if guarded and not lives:
-            # Its nodes are the guard's to end, and it may be at it: whoever asked should find them gone.
-            guarded = not _is_gone_soon(guard)
-            if guarded:
-                report.untouched.append(f"{directory}: its guard still ends the processes of {state.run}")
         if not lives and not guarded:
             ended, survivors = end_processes(state)
             report.ended += ended
