@@ -55,6 +55,7 @@ CHANGES: dict[str, Change] = {
     "todo-left": (STORE, "Nothing is said", "TODO(judge): is anything said"),
     "no-system": (STORE, "```yaml\nsystem: three", "```text\nsystem: three"),
     "no-scenario": (STORE, "```yaml\nid", "```text\nid"),
+    "scenario-without-oracle": (STORE, "## 7b.", "### S4 something else\n\nWe kill nodes.\n\n## 7b."),
     "scenario-without-block": (STORE, "## 7b.", "### S4 something else\n\nIn prose.\n\n## 7b."),
     "unread-block": (STORE, "Three of them,", "```yaml\nfriend: of mine\n```\n\nThree of them,"),
     "heading-names-another-scenario": (STORE, "### S2 a", "### S3 a"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from refute.plan.scenario import Scenario
@@ -197,7 +197,7 @@ def families_of(scenario: Scenario) -> set[str]:
     return found
 
 
-def produces(families: set[str], threat: str) -> bool:
+def produces(families: Set[str], threat: str) -> bool:
     """Whether faults of these families produce a threat of that family."""
     family = FAMILIES.get(threat)
-    return threat in families or bool(family and families & set(family.stands_in))
+    return threat in families or bool(family and not families.isdisjoint(family.stands_in))

@@ -55,12 +55,13 @@ def read_sections(source: str, outline: Outline, scenario_lines: dict[str, int])
     headings, or names a scenario inside section 7, or stands as high as the section before it and has no
     number (a section of a person's own).
     """
-    starts = _starts(outline.headings)
+    own_level = _own_level(outline.headings)
+    starts = _starts(outline.headings, own_level)
     named = _scenarios_by_block(starts, scenario_lines)
     sections = []
     current = ""
     for place, start in enumerate(starts):
-        if start.number in _TOP or not start.number:
+        if start.number in _TOP or not start.number or start.heading.level == own_level:
             current = ""
         elif start.scenario:
             current = named.get(place, start.scenario)
@@ -90,8 +91,7 @@ def section_at(sections: tuple[Section, ...], line: int) -> Section | None:
     return sections[place] if place >= 0 else None
 
 
-def _starts(headings: tuple[Heading, ...]) -> list[_Start]:
-    own_level = _own_level(headings)
+def _starts(headings: tuple[Heading, ...], own_level: int) -> list[_Start]:
     starts: list[_Start] = []
     inside_7 = False
     for heading in headings:
@@ -99,10 +99,10 @@ def _starts(headings: tuple[Heading, ...]) -> list[_Start]:
         if heading.level == own_level and number in _TOP:
             inside_7 = number == "7"
             starts.append(_Start(heading, number, title))
+        elif inside_7 and number in ("7.M", "7.M.S"):
+            starts.append(_Start(heading, number, title))
         elif inside_7 and heading.level > own_level:
-            if number in ("7.M", "7.M.S"):
-                starts.append(_Start(heading, number, title))
-            elif found := _SCENARIO.match(heading.text):
+            if found := _SCENARIO.match(heading.text):
                 starts.append(_Start(heading, "7.x", found[2].strip(), found[1]))
             elif number.startswith("7.") and title:
                 starts.append(_Start(heading, "7.x", title, title.split()[0].strip(":.—–")))

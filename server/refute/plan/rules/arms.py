@@ -10,6 +10,7 @@ from refute.plan.document import Block
 from refute.plan.references import operation_kinds
 from refute.plan.rules.rule import Hit, Review, categories_of, rule
 from refute.plan.scenario import Scenario
+from refute.plan.trial import Trial
 
 
 def _of_category(review: Review, *categories: str) -> Iterator[tuple[Scenario, Block]]:
@@ -42,6 +43,36 @@ def positive_controls_only(review: Review) -> Iterator[Hit]:
     for scenario, block in _of_category(review, "boundary"):
         if scenario.arms_ and not any(arm.control == "negative" for arm in scenario.arms_):
             yield block.line_of("arms"), block.section, scenario.id, "no arm is a negative control"
+    told = [trial for trial in review.told if _is_of(review, trial, "boundary")]
+    if told and not any(_REFUSED.search(_done_in(trial)) for trial in told):
+        names = ", ".join(trial.id for trial in told)
+        yield (
+            told[0].line,
+            told[0].section,
+            told[0].id,
+            f"nobody is refused, and nothing is hidden, in {names}",
+        )
+
+
+_REFUSED = re.compile(
+    r"\bnegative\b|\brefus|\bden(?:y|ied|ies)|\breject|\bforbid|unauthori[sz]ed|\b40[134]\b|permission error"
+    r"|access error|\b(?:must|may|can|does|do) ?not\b|cannot|can't|\bnever\b|\bno (?:access|rows?|documents?"
+    r"|results?|entries|keys|such)|\bnot (?:see|find|get|read|list|visible)|\bempty\b|\bnothing\b|\bnone of\b"
+    r"|\banother\b|\bother\b|\bforeign\b|\bstranger|\boutsider|\bexpired\b|\brevoked\b"
+    r"|\bwrong (?:token|key|tenant)|\bwithout (?:a )?(?:token|rights?|permission|role|login)",
+    re.I,
+)
+"""Somebody must not get in: a door is tried from the outside."""
+
+
+def _is_of(review: Review, trial: Trial, *categories: str) -> bool:
+    return any(set(categories) & set(categories_of(claim)) for claim in review.claims_of(trial))
+
+
+def _done_in(trial: Trial) -> str:
+    """What is done and expected in a scenario in words, without its name: names repeat the claim."""
+    done = trial.said("control", "surfaces", "nemesis", "checker", "load")
+    return done or trial.text
 
 
 @rule(
@@ -156,16 +187,20 @@ _SURFACE_GROUPS = {
 )
 def boundary_surfaces_left_out(review: Review) -> Iterator[Hit]:
     """Boundary scenarios leave out delayed, admin or observability paths without saying so."""
-    scenarios = list(_of_category(review, "boundary"))
-    named = " ".join(
-        " ".join([*scenario.surfaces, *(arm.surface or "" for arm in scenario.arms_)])
-        for scenario, _ in scenarios
-    )
+    trials = [trial for trial in review.trials if _is_of(review, trial, "boundary")]
+    named = " ".join(_surfaces_of(review, trial) for trial in trials)
     said = named + " " + review.text_of("7c", "7d", "8")
-    for group, words in _SURFACE_GROUPS.items() if scenarios else ():
+    for group, words in _SURFACE_GROUPS.items() if trials else ():
         if not re.search(words, said, re.I):
-            scenario, block = scenarios[0]
-            yield block.line, block.section, scenario.id, f"{group} are neither tested nor named as untested"
+            first = trials[0]
+            yield first.line, first.section, first.id, f"{group} are neither tested nor named as untested"
+
+
+def _surfaces_of(review: Review, trial: Trial) -> str:
+    if trial.in_words:
+        return f"{trial.name} {trial.said('surfaces') or trial.text}"
+    scenario = review.plan.scenarios[trial.id]
+    return " ".join([*scenario.surfaces, *(arm.surface or "" for arm in scenario.arms_)])
 
 
 @rule(
@@ -253,6 +288,9 @@ def fairness_without_formula(review: Review) -> Iterator[Hit]:
         )
         if not _FORMULA.search(_said(review, scenario) + " " + options):
             yield block.line, block.section, scenario.id, f"{scenario.id} measures fairness by no formula"
+    for trial in review.told:
+        if _is_of(review, trial, "fairness") and not _FORMULA.search(trial.text):
+            yield trial.line, trial.section, trial.id, f"{trial.id} measures fairness by no formula"
 
 
 @rule(
@@ -272,6 +310,9 @@ def fairness_without_group(review: Review) -> Iterator[Hit]:
                 scenario.id,
                 f"{scenario.id} does not say between whom it is fair",
             )
+    for trial in review.told:
+        if _is_of(review, trial, "fairness") and not _GROUP.search(trial.text):
+            yield trial.line, trial.section, trial.id, f"{trial.id} does not say between whom it is fair"
 
 
 def _said(review: Review, scenario: Scenario) -> str:

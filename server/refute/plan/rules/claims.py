@@ -224,7 +224,7 @@ def _residual(review: Review, claim: Claim) -> bool:
 def claim_without_scenario(review: Review) -> Iterator[Hit]:
     """A claim has neither a scenario nor a row of residual uncertainty."""
     for claim in review.plan.claims.values():
-        if not review.scenarios_of(claim.id) and not _residual(review, claim):
+        if not review.trials_of(claim.id) and not _residual(review, claim):
             yield (
                 claim.line,
                 "1b",
@@ -243,5 +243,5 @@ def claim_without_hypothesis(review: Review) -> Iterator[Hit]:
     """A claim that scenarios test is named by no hypothesis."""
     named = {name for hypothesis in review.plan.hypotheses.values() for name in hypothesis.claims}
     for claim in review.plan.claims.values():
-        if claim.id not in named and review.scenarios_of(claim.id):
+        if claim.id not in named and review.trials_of(claim.id):
             yield claim.line, "1b", claim.id, f"no hypothesis says how {claim.id} could be false"

@@ -44,8 +44,9 @@ def matrix_disagrees(review: Review) -> Iterator[Hit]:
             for name in sorted(names & set(plan.hypotheses)):
                 if claims and not claims & set(plan.hypotheses[name].claims):
                     yield row.line, "5", name, f"{name} is not about {', '.join(sorted(claims))}"
-            for name in sorted(names & set(plan.scenarios)):
-                if claims and not claims & set(plan.scenarios[name].falsifies):
+            named = {trial.id: trial for name in names if (trial := review.trial_named(name))}
+            for name, trial in sorted(named.items()):
+                if claims and trial.claims and not claims & set(trial.claims):
                     yield row.line, "5", name, f"{name} does not try to falsify {', '.join(sorted(claims))}"
             for first in ids_in(row.cells[0])[:1]:
                 if _like(first, plan.claims) and first not in plan.claims:
@@ -146,7 +147,7 @@ def claim_without_confidence(review: Review) -> Iterator[Hit]:
     """7d does not name a claim that scenarios test."""
     section = review.plan.section("7d")
     for claim in review.plan.claims.values() if section else ():
-        if review.scenarios_of(claim.id) and not review.names(review.text_of("7d"), claim.id):
+        if review.trials_of(claim.id) and not review.names(review.text_of("7d"), claim.id):
             yield section.line if section else 0, "7d", claim.id, f"7d does not weigh {claim.id}"
 
 
@@ -163,9 +164,13 @@ def scenario_without_adequacy(review: Review) -> Iterator[Hit]:
     """7b leans on some scenarios and leaves out one that injects a fault."""
     section = review.plan.section("7b")
     text = review.text_of("7b")
-    for scenario, _ in review.scenarios if section else ():
-        if review.families[scenario.id] and not review.names(text, scenario.id):
-            yield section.line if section else 0, "7b", scenario.id, f"7b does not lean on {scenario.id}"
+    for trial in review.trials if section else ():
+        if trial.families and not any(_spoken(review, text, name) for name in trial.names):
+            yield section.line if section else 0, "7b", trial.id, f"7b does not lean on {trial.id}"
+
+
+def _spoken(review: Review, text: str, name: str) -> bool:
+    return review.names(text, name) or (" " in name and name.casefold() in text.casefold())
 
 
 @rule(
@@ -184,6 +189,7 @@ def untested_surface(review: Review) -> Iterator[Hit]:
         used |= kinds_of(scenario, plan.systems.get(scenario.system))
         used |= {*scenario.surfaces, *(arm.surface or "" for arm in scenario.arms_)}
         everything += review.scenario_text(scenario.id)
+    told = "\n".join(trial.text for trial in review.told)
     for name, system in plan.systems.items() if plan.scenarios else ():
         block = plan.system_blocks[name]
         for kind in sorted(operation_kinds(system) - used):
@@ -195,11 +201,28 @@ def untested_surface(review: Review) -> Iterator[Hit]:
                     name,
                     f"no scenario does {kind}, and 7d does not name it",
                 )
-    for line, surface in _listed_surfaces(review) if plan.scenarios else ():
+    for line, surface in _listed_surfaces(review) if review.trials else ():
         # `search API` is used where `search` is done.
-        by_a_word = any(review.names(surface, name) for name in used)
+        by_a_word = any(review.names(surface, name) for name in used) or (
+            told and (_BY_ANY_LOAD.fullmatch(surface) or _speaks_of(told, surface))
+        )
         if surface not in used and not by_a_word and not review.names(said, surface):
             yield line, "1", "", f"the surface {surface!r} is neither tested nor named in 7d"
+
+
+_BY_ANY_LOAD = re.compile(
+    r"(?:get|put|read|write|set|delete|produce|consume|publish|subscribe|send|receive|query|insert|update)s?"
+    r"(?: api)?|api|clients?",
+    re.I,
+)
+"""What load in words uses without saying so."""
+
+
+def _speaks_of(told: str, surface: str) -> bool:
+    """Whether scenarios in words speak of a surface, in any form of its first word (`export`, `exports`)."""
+    word = re.match(r"\w+", surface)
+    stem = re.sub(r"(?:ing|es|s|e)$", "", word[0]) if word else ""
+    return len(stem) > 2 and bool(re.search(rf"\b{re.escape(stem)}", told, re.I))
 
 
 def _listed_surfaces(review: Review) -> Iterator[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""Rules on faults: they can produce the threat, they prove that they landed, in more than one shape."""
+"""Rules on faults: there are such, they can produce the threat, and in more than one shape."""
 
 from __future__ import annotations
 
@@ -8,29 +8,11 @@ from collections.abc import Iterator
 from refute.plan.document import PlanError
 from refute.plan.families import families_in_words, family_of, faults_of, produces, steps_of
 from refute.plan.fault_catalog import CATALOG, read_parameters
-from refute.plan.rules.rule import Hit, Review, categories_of, rule, seven_m
-from refute.plan.rules.wording import EXIT_CODE
+from refute.plan.fault_words import ONE_WAY, cuts_one_way
+from refute.plan.rules.rule import Hit, Review, categories_of, rule
+from refute.plan.rules.wording import said_in
 from refute.plan.step import AwaitStep, FaultStep
-
-# Words for a landing signal, and the planes whose mechanisms can give it.
-_SIGNALS: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
-    (re.compile(words, re.I), frozenset(planes.split()))
-    for words, planes in (
-        (r"\bnft\b|nftables|iptables|packet counters?|rule counters?|packets? dropped", "netns"),
-        (r"toxi(?:c|proxy)", "toxiproxy"),
-        (
-            r"bytes (?:held|dropped|blocked)|connections? (?:cut|held|reset) by the proxy",
-            "proxy netns toxiproxy",
-        ),
-        (r"\bstrace\b|\bINJECTED\b|\bDELAYED\b", "storage"),
-        (r"\bEIO\b|\bENOSPC\b|probe file|unsynced file", "storage"),
-        (r"state `?T`?\b|no CPU[- ]time", "process resource"),
-        (r"exit status|exit code of the (?:node|process|server)|process is gone", "process storage"),
-        (r"nr_throttled|oom_kill", "resource"),
-        (r"shim|LD_PRELOAD|clock offset|shifted clock", "clock storage"),
-    )
-)
-
+from refute.plan.trial import Trial
 
 _LOSES_DATA = {"power-loss", "io-error", "disk-full", "corruption"}
 _ENDS_A_NODE = {"crash", "restart", "upgrade", "power-loss"}
@@ -71,84 +53,6 @@ def fault_cannot_test_claim(review: Review) -> Iterator[Hit]:
 
 
 @rule(
-    "fault-without-landing-evidence",
-    "error",
-    why="a fault that did not land makes every oracle pass",
-    mend=(
-        "add evidence: {node, state, rule} at a victim to the fault or the scenario, and a row 'landing "
-        "evidence' in 7.M"
-    ),
-)
-def fault_without_landing_evidence(review: Review) -> Iterator[Hit]:
-    """A scenario injects a fault and says by no signal that it landed."""
-    for scenario, block in review.scenarios:
-        said = (seven_m(review.plan, scenario.id) or {}).get("landing evidence", ("", 0))[0]
-        for fault, path in faults_of(scenario):
-            if not fault.evidence and not scenario.evidence and not said:
-                what = f"{fault.plane}/{fault.kind} names no signal that it landed"
-                yield block.line_of(*path), block.section, scenario.id, what
-
-
-@rule(
-    "fault-without-system-signal",
-    "warning",
-    why="the mechanism's own counters show that it acted, not that the system felt it",
-    mend="add evidence: {node, state, rule} to the fault or the scenario: a state that must move",
-)
-def fault_without_system_signal(review: Review) -> Iterator[Hit]:
-    """No signal of the system itself shows in the block that a fault was felt."""
-    for scenario, block in review.scenarios:
-        for fault, path in faults_of(scenario):
-            if not fault.evidence and not scenario.evidence:
-                what = f"{fault.plane}/{fault.kind} names no signal of the system"
-                yield block.line_of(*path), block.section, scenario.id, what
-
-
-@rule(
-    "exit-code-as-evidence",
-    "error",
-    why=(
-        "the command that applies a fault can succeed while nothing happens: a ruleset with a typing error "
-        "did"
-    ),
-    mend="name a signal at the injector (a counter, a process state) and one at a victim",
-)
-def exit_code_as_evidence(review: Review) -> Iterator[Hit]:
-    """Landing evidence is the success of the command that applied the fault."""
-    for section in review.plan.sections:
-        if section.number == "7.M":
-            said, line = (seven_m(review.plan, section.scenario) or {}).get("landing evidence", ("", 0))
-            if found := EXIT_CODE.search(said):
-                yield line, "7.M", section.scenario, f"{found[0]!r} does not show that the fault landed"
-    for table in review.plan.tables:
-        places = [at for at, name in enumerate(table.header) if re.search(r"evidence|landing", name, re.I)]
-        for row in table.rows if table.section.startswith(("7", "6")) and table.section != "7.M" else ():
-            for at in places:
-                if found := EXIT_CODE.search(row.cells[at]):
-                    what = f"{found[0]!r} does not show that the fault landed"
-                    yield row.line, table.section, table.scenario, what
-
-
-@rule(
-    "evidence-of-another-mechanism",
-    "error",
-    why="a signal that the mechanism cannot give never moves, and the run stays inconclusive",
-    mend="name a signal of this mechanism; `refute faults` lists what each can give",
-)
-def evidence_of_another_mechanism(review: Review) -> Iterator[Hit]:
-    """Landing evidence is of a kind that none of the scenario's mechanisms gives."""
-    for scenario, block in review.scenarios:
-        planes = {fault.plane for fault, _ in faults_of(scenario)}
-        said, line = (seven_m(review.plan, scenario.id) or {}).get("landing evidence", ("", block.line))
-        for words, able in _SIGNALS if planes else ():
-            if (found := words.search(said)) and not planes & able:
-                what = (
-                    f"{found[0]!r} is evidence of {'/'.join(sorted(able))}, not of {'/'.join(sorted(planes))}"
-                )
-                yield line, "7.M", scenario.id, what
-
-
-@rule(
     "kill-is-not-power-loss",
     "error",
     why="a killed process leaves its writes in the kernel's page cache: what was never synced is still there",
@@ -165,17 +69,16 @@ def kill_is_not_power_loss(review: Review) -> Iterator[Hit]:
         re.I,
     )
     for claim in review.plan.claims.values():
-        trying = review.scenarios_of(claim.id)
+        trying = review.trials_of(claim.id)
         if (
             words.search(claim.text)
             and trying
-            and not any(_LOSES_DATA & review.families[each.id] for each in trying)
+            and not any(_LOSES_DATA & each.families or each.fault_is_open for each in trying)
         ):
-            for scenario in trying[:1]:
-                block = review.plan.scenario_blocks[scenario.id]
+            for trial in trying[:1]:
                 if not review.names(review.text_of("7c"), claim.id):
-                    what = f"{claim.id} speaks of what survives on disk; {scenario.id} cuts no power"
-                    yield block.line, block.section, scenario.id, what
+                    what = f"{claim.id} speaks of what survives on disk; {trial.id} cuts no power"
+                    yield trial.line, trial.section, trial.id, what
 
 
 @rule(
@@ -204,8 +107,8 @@ def loss_hidden_by_later_writes(review: Review) -> Iterator[Hit]:
 def durability_without_power_loss(review: Review) -> Iterator[Hit]:
     """A durability claim is tested by faults that keep the page cache, and 7c does not name it."""
     for claim in review.plan.claims.values():
-        trying = review.scenarios_of(claim.id)
-        given = set().union(*(review.families[scenario.id] for scenario in trying)) if trying else set()
+        trying = review.trials_of(claim.id)
+        given = frozenset[str]().union(*(trial.families for trial in trying))
         if "durability" not in categories_of(claim) or not given or given & _LOSES_DATA:
             continue
         if not review.names(review.text_of("7c"), claim.id):
@@ -224,23 +127,48 @@ def durability_without_power_loss(review: Review) -> Iterator[Hit]:
 )
 def clock_fault_on_static_program(review: Review) -> Iterator[Hit]:
     """A clock is shifted by LD_PRELOAD under a program that never loads the library."""
-    words = re.compile(
-        r"\bGo\b(?! on\b| to\b| through\b)|\bgolang\b|\bgo\.mod\b|\bstatic(?:ally)?[ -]linked|\bmusl\b", re.M
-    )
+    go = _go_program(review)
     for scenario, block in review.scenarios:
         system = review.plan.systems.get(scenario.system)
-        command = " ".join(system.command) if system else ""
-        known = re.search(
-            r"\bgo run\b|\b(?:etcd|consul|nats-server|cockroach|tidb|tikv-server|vitess|minio|influxd)\b",
-            command,
-        )
+        known = _GO_COMMAND.search(" ".join(system.command)) if system else None
+        if not (program := (known or go or [""])[0]):
+            continue
         for fault, path in faults_of(scenario):
-            if family_of(fault.plane, fault.kind) != "clock":
-                continue
-            said = words.search(review.text_of("0", "2", "6b"))
-            if known or said:
-                what = f"{(known or said or [''])[0]!r}: a preloaded clock has no effect on such a program"
+            if family_of(fault.plane, fault.kind) == "clock":
+                what = f"{program!r}: a preloaded clock has no effect on such a program"
                 yield block.line_of(*path), block.section, scenario.id, what
+    if program := (go or [""])[0]:
+        for section in review.plan.sections:
+            if section.number in ("6", "6b") or (section.number.startswith("7") and section.number != "7c"):
+                for line, said in said_in(section, _PRELOADED, denied=True):
+                    what = f"{said!r} has no effect on a program such as {program!r}"
+                    yield line, section.number, section.scenario, what
+
+
+_PRELOADED = re.compile(
+    r"\b(?:lib)?faketime\b|\bLD_PRELOAD\b|\bpreload(?:ed|ing)? (?:clock|time|library)", re.I
+)
+_GO_NAMES = r"etcd|consul|nats-server|cockroach(?:db)?|tidb|tikv-server|vitess|minio|influxd|nomad|dgraph"
+_GO_COMMAND = re.compile(rf"\bgo run\b|\b(?:{_GO_NAMES})\b")
+_GO = re.compile(
+    r"\bGo\b(?! on\b| to\b| through\b| back\b| down\b| up\b| ahead\b)|\b[Gg]olang\b|\bgo\.mod\b"
+    r"|\bstatic(?:ally)?[ -]linked|\bmusl\b|\b\w+\.go\b",
+    re.M,
+)
+
+
+def _go_program(review: Review) -> re.Match[str] | None:
+    """What shows that the system is a Go or static program, by its description or its citations."""
+    cited = " ".join(
+        [claim.source for claim in review.plan.claims.values()]
+        + [hypothesis.suspect for hypothesis in review.plan.hypotheses.values()]
+    )
+    described = review.text_of("0", "1", "2", "6b")
+    return (
+        _GO.search(review.text_of("0", "2", "6b"))
+        or re.search(r"\b\w+\.go\b", cited)
+        or (None if review.plan.systems else re.search(rf"\b(?:{_GO_NAMES})\b", described, re.I))
+    )
 
 
 # Words for these mean the fault. Words for others (clock, latency, retry) often mean the promise itself.
@@ -256,28 +184,25 @@ _SPOKEN = {"crash", "restart", "pause", "partition", "reset", "packet-loss", "di
 def claim_about_a_fault_not_injected(review: Review) -> Iterator[Hit]:
     """A claim speaks of a fault family that none of its scenarios injects."""
     for claim in review.plan.claims.values():
-        trying = review.scenarios_of(claim.id)
+        trying = review.trials_of(claim.id)
         spoken = families_in_words(claim.text) & _SPOKEN
         if "restart" in spoken or "crash" in spoken:
             spoken -= {"pause"}
-        given = set().union(*(review.families[scenario.id] for scenario in trying)) if trying else set()
+        given = frozenset[str]().union(*(trial.families for trial in trying))
         missing = {name for name in spoken if not produces(given, name)}
-        if trying and missing == spoken and missing and not review.names(review.text_of("7c"), claim.id):
+        named = not any(trial.fault_is_open for trial in trying)
+        if (
+            trying
+            and named
+            and missing == spoken
+            and missing
+            and not review.names(review.text_of("7c"), claim.id)
+        ):
             what = (
                 f"{claim.id} speaks of {', '.join(sorted(missing))}; its scenarios inject "
                 f"{', '.join(sorted(given)) or 'no fault'}"
             )
             yield claim.line, "1b", claim.id, what
-
-
-def _is_asymmetric(parameters: dict[str, object]) -> bool:
-    """Whether a cut is one-way, or leaves some nodes with a view of their own."""
-    links = str(parameters.get("links", ""))
-    return (
-        parameters.get("shape") in ("ring", "bridge")
-        or parameters.get("direction") in ("in", "out")
-        or ("->" in links and "<->" not in links)
-    )
 
 
 @rule(
@@ -291,18 +216,20 @@ def _is_asymmetric(parameters: dict[str, object]) -> bool:
 )
 def symmetric_partitions_only(review: Review) -> Iterator[Hit]:
     """Every partition of the plan cuts both ways between whole groups."""
-    cuts = [
-        (scenario, block, path, fault)
-        for scenario, block in review.scenarios
-        for fault, path in faults_of(scenario)
-        if family_of(fault.plane, fault.kind) == "partition"
-    ]
-    elsewhere = re.search(
-        r"one.way|asymmetr|partial partition|bridge|\bring\b", review.text_of("7c", "8"), re.I
-    )
-    if cuts and not elsewhere and not any(_is_asymmetric(fault.parameters) for *_, fault in cuts):
-        scenario, block, path, _ = cuts[0]
-        yield block.line_of(*path), block.section, scenario.id, f"{len(cuts)} partitions, all symmetric"
+    cuts = [trial for trial in review.trials if "partition" in trial.families]
+    elsewhere = ONE_WAY.search(review.text_of("7c", "8"))
+    if cuts and not elsewhere and not any(trial.one_way for trial in cuts):
+        first = cuts[0]
+        names = ", ".join(trial.id for trial in cuts[:5])
+        yield _line_of_cut(review, first), first.section, first.id, f"every partition is symmetric: {names}"
+
+
+def _line_of_cut(review: Review, trial: Trial) -> int:
+    block = review.plan.scenario_blocks.get(trial.id)
+    for fault, path in faults_of(review.plan.scenarios[trial.id]) if block else ():
+        if block and family_of(fault.plane, fault.kind) == "partition":
+            return block.line_of(*path)
+    return trial.line_of("nemesis")
 
 
 @rule(
@@ -313,17 +240,9 @@ def symmetric_partitions_only(review: Review) -> Iterator[Hit]:
 )
 def one_way_claim_cut_both_ways(review: Review) -> Iterator[Hit]:
     """A claim about one-way or partial partitions is tested by symmetric ones only."""
-    words = re.compile(
-        r"one[ -]way|asymmetr\w+|half[ -]open|partial(?:ly)? (?:partition|connect)|non-transitive", re.I
-    )
     for claim in review.plan.claims.values():
-        trying = review.scenarios_of(claim.id)
-        faults = [fault for scenario in trying for fault, _ in faults_of(scenario)]
-        if (
-            words.search(claim.text)
-            and trying
-            and not any(_is_asymmetric(fault.parameters) for fault in faults)
-        ):
+        trying = review.trials_of(claim.id)
+        if cuts_one_way(claim.text) and trying and not any(trial.one_way for trial in trying):
             yield claim.line, "1b", claim.id, f"{claim.id}: no scenario cuts one way only"
 
 

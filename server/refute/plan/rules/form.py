@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from refute.plan.rules.rule import Hit, Review, rule
 from refute.plan.sections import TITLES
+from refute.plan.trial import Trial
 
 READING = {
     "bad-yaml": "a block that does not parse is a scenario that is not run",
@@ -127,7 +128,8 @@ def no_scenario(review: Review) -> Iterator[Hit]:
     """Section 7 holds no scenario that a machine can run."""
     if not review.plan.scenarios and not any(block.kind == "scenario" for block in review.plan.blocks):
         section = review.plan.section("7")
-        yield section.line if section else 0, "7", "", "no scenario is written for the runner"
+        told = f", only {len(review.told)} for people" if review.told else ""
+        yield section.line if section else 0, "7", "", f"no scenario is written for the runner{told}"
 
 
 @rule(
@@ -137,12 +139,24 @@ def no_scenario(review: Review) -> Iterator[Hit]:
     mend="add its yaml block, or move it to section 8 with the reason why it is not run",
 )
 def scenario_without_block(review: Review) -> Iterator[Hit]:
-    """A scenario has a heading and no `yaml` block."""
-    written = {block.scenario for block in review.plan.blocks if block.kind == "scenario"}
-    for section in review.plan.sections:
-        if section.scenario and section.number == f"7.{section.scenario}" and section.scenario not in written:
-            what = f"{section.scenario} has no yaml block, so that the runner would miss it"
-            yield section.line, section.number, section.scenario, what
+    """A scenario is written in words, and has no `yaml` block."""
+    for trial in review.told:
+        unsaid = [name for name, given in _for_a_runner(trial) if not given]
+        what = f"{trial.id} has no yaml block, so that the runner would miss it"
+        if unsaid:
+            what += f"; its words leave open: {', '.join(unsaid)}"
+        yield trial.line, trial.section, trial.id, what
+
+
+def _for_a_runner(trial: Trial) -> Iterator[tuple[str, bool]]:
+    """What a runner has to know of a scenario, and whether its words say so."""
+    yield "which claim", bool(trial.claims)
+    yield "which fault", not trial.fault_is_open
+    yield "how often the fault happens", not trial.families or trial.faults is not None
+    yield "by which signal it landed", not trial.families or "landing evidence" in trial.parts
+    yield "the load or the steps", bool({"load", "nemesis"} & set(trial.parts))
+    yield "the oracle", "checker" in trial.parts
+    yield "how many seeds", trial.seeds is not None
 
 
 @rule(

@@ -31,7 +31,7 @@ def untethered_hypothesis(review: Review) -> Iterator[Hit]:
 )
 def hypothesis_without_scenario(review: Review) -> Iterator[Hit]:
     """No scenario tries a hypothesis, and 7c and 8 do not name it."""
-    tried = {name for scenario, _ in review.scenarios for name in scenario.hypotheses}
+    tried = {name for trial in review.trials for name in trial.hypotheses}
     elsewhere = review.text_of("7c", "8")
     for hypothesis in review.plan.hypotheses.values():
         if hypothesis.id not in tried and not review.names(elsewhere, hypothesis.id):
@@ -46,15 +46,15 @@ def hypothesis_without_scenario(review: Review) -> Iterator[Hit]:
 )
 def hypothesis_of_another_claim(review: Review) -> Iterator[Hit]:
     """A scenario names a hypothesis that is about none of its claims."""
-    for scenario, block in review.scenarios:
-        for name in scenario.hypotheses:
+    for trial in review.trials:
+        for name in trial.hypotheses:
             hypothesis = review.plan.hypotheses.get(name)
-            if hypothesis and hypothesis.claims and not set(hypothesis.claims) & set(scenario.falsifies):
+            if hypothesis and hypothesis.claims and not set(hypothesis.claims) & set(trial.claims):
                 what = (
-                    f"{name} is about {', '.join(hypothesis.claims)}, {scenario.id} about "
-                    f"{', '.join(scenario.falsifies)}"
+                    f"{name} is about {', '.join(hypothesis.claims)}, {trial.id} about "
+                    f"{', '.join(trial.claims) or 'none'}"
                 )
-                yield block.line_of("hypotheses"), block.section, scenario.id, what
+                yield trial.line_of("hypotheses"), trial.section, trial.id, what
 
 
 @rule(
@@ -68,17 +68,17 @@ def hypothesis_of_another_claim(review: Review) -> Iterator[Hit]:
 )
 def claim_without_its_hypothesis(review: Review) -> Iterator[Hit]:
     """A scenario falsifies a claim that none of its hypotheses is about."""
-    for scenario, block in review.scenarios:
+    for trial in review.trials:
         about = {
             claim
-            for name in scenario.hypotheses
+            for name in trial.hypotheses
             if name in review.plan.hypotheses
             for claim in review.plan.hypotheses[name].claims
         }
-        for name in scenario.falsifies if about else ():
+        for name in trial.claims if about else ():
             if name in review.plan.claims and name not in about:
-                what = f"no hypothesis of {scenario.id} is about {name}"
-                yield block.line_of("falsifies"), block.section, scenario.id, what
+                what = f"no hypothesis of {trial.id} is about {name}"
+                yield trial.line_of("claims"), trial.section, trial.id, what
 
 
 @rule(
@@ -89,9 +89,9 @@ def claim_without_its_hypothesis(review: Review) -> Iterator[Hit]:
 )
 def scenario_without_hypothesis(review: Review) -> Iterator[Hit]:
     """A scenario names no hypothesis."""
-    for scenario, block in review.scenarios:
-        if not scenario.hypotheses and review.plan.hypotheses:
-            yield block.line, block.section, scenario.id, f"{scenario.id} names no hypothesis"
+    for trial in review.trials:
+        if not trial.hypotheses and review.plan.hypotheses:
+            yield trial.line, trial.section, trial.id, f"{trial.id} names no hypothesis"
 
 
 @rule(

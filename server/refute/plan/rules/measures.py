@@ -44,8 +44,8 @@ def incomplete_slo(review: Review) -> Iterator[Hit]:
     for claim in review.plan.claims.values():
         if "performance" not in categories_of(claim) and not _SLO.search(claim.text):
             continue
-        trying = review.scenarios_of(claim.id)
-        said = claim.text + "\n" + "\n".join(review.scenario_text(scenario.id) for scenario in trying)
+        trying = review.trials_of(claim.id)
+        said = claim.text + "\n" + "\n".join(trial.text for trial in trying)
         parts = (("threshold", _THRESHOLD), ("window", _WINDOW), ("load", _LOAD))
         missing = [name for name, words in parts if not words.search(said)]
         excused = not trying and review.names(review.text_of("7c", "8"), claim.id)
@@ -70,7 +70,9 @@ def _exit_lines(review: Review) -> Iterator[tuple[int, str, str]]:
             line = lines[place]
             found = _EXIT.search(line)
             if found and line[found.end() :].strip(" :*_.#|-"):
-                yield section.line + place, section.number, line
+                # Numbers of another sentence are no criterion.
+                begin = max(line.rfind(". ", 0, found.start()) + 1, 0)
+                yield section.line + place, section.number, line[begin:]
             elif found:
                 place += 1
                 while place < len(lines) and (
@@ -110,7 +112,7 @@ def exit_criterion_without_number(review: Review) -> Iterator[Hit]:
 )
 def exit_criteria_missing(review: Review) -> Iterator[Hit]:
     """The plan never says when testing is done."""
-    if review.plan.scenarios and not any(True for _ in _exit_lines(review)):
+    if review.trials and not any(True for _ in _exit_lines(review)):
         section = review.plan.section("7d")
         yield section.line if section else 0, "7d", "", "no exit criterion is written"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from refute.checkers.catalog import CheckerEntry
 from refute.plan.models import MODELS, Model, model_named
+from refute.plan.oracle_words import categories_judged, checkers_called, judged_by, lacks_fields
 from refute.plan.references import near, operation_kinds
 from refute.plan.rules.rule import Hit, Review, categories_of, rule, seven_m
 from refute.plan.rules.wording import COMPARISON, HUMAN_ORACLE
@@ -37,12 +37,42 @@ def human_oracle(review: Review) -> Iterator[Hit]:
             said, line = (seven_m(review.plan, section.scenario) or {}).get("checker", ("", 0))
             if found := HUMAN_ORACLE.search(said):
                 yield line, "7.M", section.scenario, f"{found[0]!r} is no oracle"
-    for line, number, subject, said, whole in _written_oracles(review):
+    in_prose = [
+        (line, trial.section, trial.id, said, True)
+        for trial in review.told
+        for said, line in [trial.parts.get("checker", ("", 0))]
+        if said
+    ]
+    seen = set()
+    for line, number, subject, said, whole in (*_written_oracles(review), *in_prose):
+        if line in seen:
+            continue
+        seen.add(line)
         named = any(review.names(said, name) for name in review.checkers)
         if found := HUMAN_ORACLE.search(said):
             yield line, number, subject, f"{found[0]!r} is no oracle"
         elif whole and said and not named and not COMPARISON.search(said):
             yield line, number, subject, f"{said[:60]!r} names no checker and compares nothing"
+
+
+@rule(
+    "scenario-without-oracle",
+    "error",
+    why="what nothing judges cannot fail, whatever happens in it",
+    mend="name the checker, or the comparison of recorded values, that would say no",
+)
+def scenario_without_oracle(review: Review) -> Iterator[Hit]:
+    """A scenario in words does not say how it is judged."""
+    for trial in review.told:
+        if not trial.said("checker") and not _JUDGED.search(trial.text):
+            yield trial.line, trial.section, trial.id, f"{trial.id} says by nothing how it is judged"
+
+
+_JUDGED = re.compile(
+    r"\b(?:check|verif|assert|expect|must|shall|should|compar|oracle|judg|count|linearizab|equals?\b"
+    r"|no more than|at (?:most|least)|never\b|exactly)\w*",
+    re.I,
+)
 
 
 _ORACLE_LABEL = re.compile(
@@ -131,6 +161,17 @@ def checker_cannot_judge_claim(review: Review) -> Iterator[Hit]:
                     f"{', '.join(sorted(able))}"
                 )
                 yield block.line_of("check"), block.section, scenario.id, what
+    for trial in review.told:
+        said = trial.said("checker")
+        judged = judged_by(review.checkers, said)
+        for claim in review.claims_of(trial) if judged else ():
+            categories = set(categories_of(claim))
+            if categories and not categories & judged:
+                what = (
+                    f"{said[:60]!r} cannot falsify {claim.id} ({claim.category}): it judges "
+                    f"{', '.join(sorted(judged))}"
+                )
+                yield trial.line_of("checker"), trial.section, trial.id, what
 
 
 @rule(
@@ -179,6 +220,10 @@ def history_lacks_field(review: Review) -> Iterator[Hit]:
                 if bare not in known and not re.search(rf"\b{re.escape(bare)}\b", said):
                     what = f"{check.checker} needs {name}, which nothing records"
                     yield block.line_of("check", place), block.section, scenario.id, what
+    for trial in review.told:
+        said = trial.said("history")
+        if said and (what := lacks_fields(review.checkers, trial.said("checker"), said)):
+            yield trial.line_of("history"), trial.section, trial.id, what
 
 
 @rule(
@@ -201,6 +246,13 @@ def checker_does_not_fit_model(review: Review) -> Iterator[Hit]:
             given = ", ".join(check.checker for check in scenario.check)
             what = f"the model is a {model}; {given} does not judge it so ({fits} would)"
             yield line or block.line, "7.M", scenario.id, what
+    for trial in review.told:
+        model = model_named(trial.said("model"))
+        called = checkers_called(review.checkers, trial.said("checker"))
+        if model and called and not called & set(MODELS[model].checkers):
+            fits = ", ".join(name for name in MODELS[model].checkers if name in review.checkers)
+            what = f"the model is a {model}; {', '.join(sorted(called))} does not judge it so ({fits} would)"
+            yield trial.line_of("model"), trial.section, trial.id, what
 
 
 def _is_of_model(check: Check, model: Model) -> bool:
@@ -225,27 +277,6 @@ def oracle_differs_from_block(review: Review) -> Iterator[Hit]:
         ]
         if missing:
             yield line, "7.M", scenario.id, f"7.M does not name {', '.join(missing)}, which the block runs"
-
-
-_AS_CATEGORIES = {
-    "consistency": ("safety", "ordering"),
-    "linearizability": ("safety", "ordering"),
-    "transactions": ("isolation", "safety"),
-    "latency": ("performance",),
-    "availability": ("performance", "liveness"),
-    "session": ("ordering", "safety"),
-    "uniqueness": ("safety",),
-    "security": ("boundary",),
-    "integrity": ("safety",),
-    "locking": ("safety", "isolation"),
-    "freshness": ("safety", "performance"),
-    "convergence": ("durability", "safety"),
-}
-
-
-def categories_judged(entry: CheckerEntry) -> set[str]:
-    """The claim categories that a checker can falsify; some rows of the catalog name a property instead."""
-    return {category for name in entry.properties for category in _AS_CATEGORIES.get(name, (name,))}
 
 
 _GENERATED: dict[str, frozenset[str]] = {

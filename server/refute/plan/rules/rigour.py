@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 
 from refute.plan.families import Path, faults_of, planned_faults, steps_of
+from refute.plan.fault_words import sizes_told
+from refute.plan.labels import RIGOUR
 from refute.plan.rules.rule import SEVEN_M, Hit, Review, categories_of, rule, seven_m
 from refute.plan.rules.wording import TIMEOUT_FAILS, UNDECIDED, said_in
 from refute.plan.scenario import Budget, NotProvided
@@ -39,6 +41,10 @@ def serious_claim_without_7m(review: Review) -> Iterator[Hit]:
                 scenario.id,
                 f"{scenario.id} judges {', '.join(serious)} without a 7.M",
             )
+    for trial in review.told:
+        serious = [claim.id for claim in review.claims_of(trial) if SERIOUS & set(categories_of(claim))]
+        if serious and not set(RIGOUR) & set(trial.parts):
+            yield trial.line, trial.section, trial.id, f"{trial.id} judges {', '.join(serious)} without a 7.M"
 
 
 @rule(
@@ -58,6 +64,14 @@ def incomplete_7m(review: Review) -> Iterator[Hit]:
         if missing := [name for name in needed if name not in said]:
             part = next(part for part in review.plan.parts(scenario.id) if part.number == "7.M")
             yield part.line, "7.M", scenario.id, f"7.M says nothing on {', '.join(missing)}"
+    for trial in review.told:
+        serious = any(SERIOUS & set(categories_of(claim)) for claim in review.claims_of(trial))
+        if not serious or not set(RIGOUR) & set(trial.parts):
+            continue
+        # That words of faults and oracles are missing is said by rules of their own.
+        if missing := [name for name in RIGOUR if name not in trial.parts]:
+            line = min(trial.parts[name][1] for name in RIGOUR if name in trial.parts)
+            yield line, trial.section, trial.id, f"7.M says nothing on {', '.join(missing)}"
 
 
 @rule(
@@ -83,7 +97,7 @@ def timeout_counted_as_failure(review: Review) -> Iterator[Hit]:
                         what = f"{kind}: status {status} is counted as fail; the write may have happened"
                         yield block.line_of(*path), block.section, name, what
     for section in review.plan.sections:
-        if section.number in ("2", "6", "7.M") or section.scenario:
+        if section.number in ("2", "3", "6", "7", "7.M", "7b") or section.scenario:
             for line, said in said_in(section, TIMEOUT_FAILS):
                 if not UNDECIDED.search(said):
                     yield line, section.number, section.scenario, said[:80]
@@ -103,6 +117,9 @@ def one_seed(review: Review) -> Iterator[Hit]:
             continue
         if scenario.workload or len(scenario.every_arm()) < 2:
             yield block.line_of("budget", "hardening"), block.section, scenario.id, "one seed"
+    for trial in review.told:
+        if trial.seeds == 1:
+            yield trial.line_of("seeds"), trial.section, trial.id, "one seed, or one run"
 
 
 @rule(
@@ -123,6 +140,10 @@ def one_failover(review: Review) -> Iterator[Hit]:
         if budget.faults < max(2, budget.seeds):
             what = f"hardening asks for {budget.faults} landed faults in {budget.seeds} runs"
             yield block.line_of("budget", "hardening"), block.section, scenario.id, what
+    for trial in review.told:
+        if trial.families and trial.faults == 1:
+            what = f"{', '.join(sorted(trial.families))} once"
+            yield trial.line_of("nemesis"), trial.section, trial.id, what
 
 
 @rule(
@@ -184,14 +205,18 @@ def budget_not_explained(review: Review) -> Iterator[Hit]:
 def one_topology(review: Review) -> Iterator[Hit]:
     """Every scenario runs on systems of one size, and nothing says that others are left out."""
     sizes = {len(system.nodes) for system in review.plan.systems.values()}
+    if review.told and not sizes:
+        sizes = sizes_told(review.text_of("0", "1", "2", "6b", "7"))
     said = re.search(
         r"topolog|five nodes|5 nodes|cluster size|larger cluster|more nodes|zones?\b|single node",
         review.text_of("7c", "7d", "8"),
         re.I,
     )
-    if review.scenarios and len(sizes) == 1 and not said:
-        block = next(iter(review.plan.system_blocks.values()))
-        yield block.line, "6b", "", f"every scenario runs on {sizes.pop()} nodes"
+    if review.trials and len(sizes) == 1 and not said:
+        block = next(iter(review.plan.system_blocks.values()), None)
+        section = review.plan.section("6b")
+        line = block.line if block else section.line if section else 0
+        yield line, "6b", "", f"every scenario runs on {sizes.pop()} nodes"
 
 
 @rule(
@@ -247,13 +272,14 @@ def read_expects_nothing(review: Review) -> Iterator[Hit]:
 )
 def scenario_name(review: Review) -> Iterator[Hit]:
     """A scenario is not named after its claim."""
-    for scenario, block in review.scenarios:
-        words = _stems(scenario.name)
-        claims = review.claims_of(scenario)
+    for trial in review.trials:
+        words = _stems(trial.name)
+        claims = review.claims_of(trial)
         said = set().union(*(_stems(claim.text) for claim in claims)) if claims else words
         if len(words) < 2 or not words & said:
-            what = f"{scenario.name!r} says nothing of {', '.join(claim.id for claim in claims)}"
-            yield block.line_of("name"), block.section, scenario.id, what
+            what = f"{trial.name!r} says nothing of {', '.join(claim.id for claim in claims)}"
+            block = review.plan.scenario_blocks.get(trial.id)
+            yield block.line_of("name") if block else trial.line, trial.section, trial.id, what
 
 
 _STOP = frozenset(

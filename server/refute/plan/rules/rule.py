@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from refute.checkers.catalog import CheckerEntry
 from refute.plan.defect import Defect, Severity
 from refute.plan.document import Block, Claim, Plan
-from refute.plan.families import families_of
+from refute.plan.labels import PARTS, RIGOUR, labelled, lines_of, rows_about
 from refute.plan.pitfalls import Pitfall
 from refute.plan.scenario import Scenario
+from refute.plan.told import told_trials
+from refute.plan.trial import Said, Trial, trial_of
 
 ReadCitation = Callable[[str, int, int, str], str | None]
 """`(path, first line, last line, commit)` to the text of these lines, or None where there is none."""
@@ -78,16 +80,56 @@ class Review:
         )
 
     @cached_property
-    def families(self) -> dict[str, set[str]]:
-        """The fault families that each scenario injects."""
-        return {scenario.id: families_of(scenario) for scenario, _ in self.scenarios}
+    def trials(self) -> tuple[Trial, ...]:
+        """Every scenario by its facts: those that have a yaml block, then those that have words only."""
+        written = (
+            trial_of(scenario, block, self.scenario_text(scenario.id), seven_m(self.plan, scenario.id) or {})
+            for scenario, block in self.scenarios
+        )
+        shared = _shared_7m(self.plan)
+        told = (
+            replace(trial, parts={**shared, **trial.parts}) if shared else trial
+            for trial in told_trials(self.plan)
+        )
+        return (*written, *told)
 
-    def claims_of(self, scenario: Scenario) -> tuple[Claim, ...]:
+    @cached_property
+    def told(self) -> tuple[Trial, ...]:
+        """The scenarios that have words only."""
+        return tuple(trial for trial in self.trials if trial.in_words)
+
+    @cached_property
+    def families(self) -> dict[str, frozenset[str]]:
+        """The fault families that each scenario injects."""
+        return {trial.id: trial.families for trial in self.trials}
+
+    @cached_property
+    def _by_name(self) -> dict[str, Trial]:
+        return {name.casefold(): trial for trial in reversed(self.trials) for name in trial.names}
+
+    def trial_named(self, name: str) -> Trial | None:
+        """The scenario that a plan calls so, by its id or its name."""
+        return self._by_name.get(name.strip(" *_`.").casefold())
+
+    @cached_property
+    def _by_claim(self) -> dict[str, tuple[Trial, ...]]:
+        found: dict[str, list[Trial]] = {}
+        for trial in self.trials:
+            for claim in dict.fromkeys(trial.claims):
+                found.setdefault(claim, []).append(trial)
+        return {claim: tuple(trials) for claim, trials in found.items()}
+
+    def trials_of(self, claim: str) -> tuple[Trial, ...]:
+        """The scenarios that try to falsify a claim, those in words too."""
+        return self._by_claim.get(claim, ())
+
+    def claims_of(self, scenario: Scenario | Trial) -> tuple[Claim, ...]:
         """The claims that a scenario tries to falsify, as far as they exist."""
-        return tuple(self.plan.claims[name] for name in scenario.falsifies if name in self.plan.claims)
+        named = scenario.claims if isinstance(scenario, Trial) else scenario.falsifies
+        return tuple(self.plan.claims[name] for name in named if name in self.plan.claims)
 
     def scenarios_of(self, claim: str) -> tuple[Scenario, ...]:
-        """The scenarios that try to falsify a claim."""
+        """The scenarios with a yaml block that try to falsify a claim: what a run can speak of."""
         return tuple(scenario for scenario, _ in self.scenarios if claim in scenario.falsifies)
 
     def text_of(self, *numbers: str) -> str:
@@ -124,34 +166,42 @@ def categories_of(claim: Claim) -> tuple[str, ...]:
     return tuple(part for part in re.split(r"[\s,/;&+]+", claim.category) if part)
 
 
-SEVEN_M = {
-    "model": re.compile(r"\bmodel", re.I),
-    "history": re.compile(r"\bhistor", re.I),
-    "checker": re.compile(r"\b(?:checker|oracle)", re.I),
-    "nemesis": re.compile(r"\b(?:nemesis|faults?\b)", re.I),
-    "landing evidence": re.compile(r"\blanding|\bevidence", re.I),
-    "ambiguous outcomes": re.compile(r"ambiguous|unknown outcome|indeterminate|timeouts?", re.I),
-    "reduction": re.compile(r"reduc|shrink|minimi", re.I),
-}
+SEVEN_M = (
+    *("model", "history", "checker", "nemesis", "landing evidence", "ambiguous outcomes", "reduction"),
+)
+"""The parts of a 7.M."""
 _LABEL = re.compile(
     r"^\s*(?:[|*+-]|\d+[.)])?\s*[*_`]*([A-Za-z][^|:*_`.—]{0,60}?)[*_`]*\s*(?:[|:.—]|\s-\s)[*_`]*(.*)$"
 )
+_WORDS = PARTS | {
+    "checker": re.compile(r"\b(?:checker|oracle)", re.I),
+    "nemesis": re.compile(r"\b(?:nemesis|faults?\b)", re.I),
+}
 
 
-def seven_m(plan: Plan, scenario: str) -> dict[str, tuple[str, int]] | None:
+def seven_m(plan: Plan, scenario: str) -> dict[str, Said] | None:
     """What the scenario's 7.M says about each part, with the line; None where it has no 7.M.
 
-    Read from rows of a table or from items such as `- **Model**: a register`; one label may cover two parts.
+    Read from rows of a table or from items such as `- **Model**: a register`, where one label may cover two
+    parts; or from its row in a table of all scenarios.
     """
     section = next((part for part in plan.parts(scenario) if part.number == "7.M"), None)
-    if section is None:
-        return None
-    found: dict[str, tuple[str, int]] = {}
-    for place, line in enumerate(re.split(r"\r\n|\r|\n", section.text)):
-        if place == 0 or not (label := _LABEL.match(line)):
+    found: dict[str, Said] = {}
+    for line, text in lines_of(section) if section else ():
+        if not (label := _LABEL.match(text)):
             continue
         said = label[2].strip(" |*_`")
-        for name, words in SEVEN_M.items():
-            if said and words.search(label[1]) and name not in found:
-                found[name] = (said, section.line + place)
+        for name in SEVEN_M:
+            if said and _WORDS[name].search(label[1]) and name not in found:
+                found[name] = (said, line)
+    if section is None:
+        row = {name: said for name, said in rows_about(plan, (scenario,)).items() if name in SEVEN_M}
+        return row if set(row) & set(RIGOUR) else None
     return found
+
+
+def _shared_7m(plan: Plan) -> dict[str, Said]:
+    """What a 7.M that belongs to no scenario says of all of them."""
+    section = next((part for part in plan.sections if part.number == "7.M" and not part.scenario), None)
+    said = labelled(lines_of(section)) if section else {}
+    return {part: said[part] for part in SEVEN_M if part in said}

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 
 from refute.plan.families import FAMILIES, families_in_words, produces, steps_of
-from refute.plan.rows import ids_in
+from refute.plan.fault_words import ROLLBACK, undenied
+from refute.plan.rows import ids_in, plain
 from refute.plan.rules.rule import Hit, Review, categories_of, rule
-from refute.plan.scenario import Scenario
 from refute.plan.step import FaultStep, HealStep
+from refute.plan.trial import Trial
 
 _UPGRADE = re.compile(
     r"upgrad|downgrad|roll(?:ing|s|ed)?[ -]?back|mixed[ -]version|rolling (?:update|release|deploy)|"
@@ -20,9 +21,9 @@ _UPGRADE = re.compile(
 )
 
 
-def _upgrade_claims(review: Review) -> Iterator[tuple[str, tuple[Scenario, ...], int]]:
+def _upgrade_claims(review: Review) -> Iterator[tuple[str, tuple[Trial, ...], int]]:
     for claim in review.plan.claims.values():
-        trying = review.scenarios_of(claim.id)
+        trying = review.trials_of(claim.id)
         if _UPGRADE.search(claim.text) and trying:
             yield claim.id, trying, claim.line
 
@@ -39,8 +40,14 @@ def _upgrade_claims(review: Review) -> Iterator[tuple[str, tuple[Scenario, ...],
 def upgrade_without_mixed_versions(review: Review) -> Iterator[Hit]:
     """A claim about upgrades is tested without two versions running together."""
     for claim, trying, line in _upgrade_claims(review):
-        if not any("upgrade" in review.families[scenario.id] for scenario in trying):
-            yield line, "1b", claim, f"no scenario of {claim} starts a node as another version"
+        if not any("upgrade" in trial.families and trial.mixed_versions for trial in trying):
+            upgraded = next((trial for trial in trying if "upgrade" in trial.families), None)
+            what = (
+                f"{upgraded.id} does not say that two versions run together"
+                if upgraded
+                else f"no scenario of {claim} starts a node as another version"
+            )
+            yield line, "1b", claim, what
 
 
 @rule(
@@ -52,22 +59,13 @@ def upgrade_without_mixed_versions(review: Review) -> Iterator[Hit]:
 def upgrade_without_rollback(review: Review) -> Iterator[Hit]:
     """A claim about upgrades is tested without going back."""
     for claim, trying, line in _upgrade_claims(review):
-        for scenario in trying:
-            name = scenario.id
-            if re.search(
-                r"roll(?:s|ed|ing)?[ -]?back|downgrad|back to the (?:first|old|former)",
-                review.scenario_text(name),
-                re.I,
-            ):
-                break
-            if _versions(review, name) > 1:
-                break
-        else:
+        if not any(undenied(ROLLBACK, trial.text) or _versions(review, trial.id) > 1 for trial in trying):
             yield line, "1b", claim, f"no scenario of {claim} goes back to the former version"
 
 
-def _versions(review: Review, scenario: str) -> int:
-    steps = [step for step, _ in steps_of(review.plan.scenarios[scenario])]
+def _versions(review: Review, name: str) -> int:
+    scenario = review.plan.scenarios.get(name)
+    steps = [step for step, _ in steps_of(scenario)] if scenario else []
     named = [step.version or "" for step in steps if isinstance(step, HealStep) and step.how == "start"]
     named += [
         str(step.action.parameters.get("version", ""))
@@ -86,9 +84,9 @@ def _versions(review: Review, scenario: str) -> int:
 def fault_cannot_affect_serious_claim(review: Review) -> Iterator[Hit]:
     """A durability, ordering or membership claim is tested without any fault."""
     for claim in review.plan.claims.values():
-        trying = review.scenarios_of(claim.id)
+        trying = review.trials_of(claim.id)
         serious = set(categories_of(claim)) & {"durability", "ordering", "membership"}
-        in_good_weather = trying and not any(review.families[scenario.id] for scenario in trying)
+        in_good_weather = trying and not any(trial.families or trial.fault_is_open for trial in trying)
         if serious and in_good_weather and not review.names(review.text_of("7c"), claim.id):
             yield claim.line, "1b", claim.id, f"no scenario of {claim.id} injects a fault"
 
@@ -101,12 +99,12 @@ def fault_cannot_affect_serious_claim(review: Review) -> Iterator[Hit]:
 )
 def adequacy_not_injected(review: Review) -> Iterator[Hit]:
     """An adequacy row leans on a scenario that does not inject that threat."""
-    for line, threat, scenarios in adequacy_rows(review):
+    for line, threat, names in adequacy_rows(review):
         threats = families_in_words(threat) & set(FAMILIES)
-        known = [name for name in scenarios if name in review.plan.scenarios]
-        for name in known if threats else ():
-            given = review.families[name]
-            if not any(produces(given, each) for each in threats):
+        known = {trial.id: trial for name in names if (trial := review.trial_named(name))}
+        for name, trial in known.items() if threats else ():
+            given = trial.families
+            if not trial.fault_is_open and not any(produces(given, each) for each in threats):
                 what = (
                     f"{name} injects {', '.join(sorted(given)) or 'no fault'}, not "
                     f"{', '.join(sorted(threats))}"
@@ -123,9 +121,9 @@ def adequacy_not_injected(review: Review) -> Iterator[Hit]:
 def adequacy_without_scenario(review: Review) -> Iterator[Hit]:
     """An adequacy row leans on no scenario that exists."""
     headed = {section.scenario for section in review.plan.sections if section.scenario}
-    for line, threat, scenarios in adequacy_rows(review):
-        missing = [name for name in scenarios if name not in review.plan.scenarios and name not in headed]
-        if missing or not scenarios:
+    for line, threat, names in adequacy_rows(review):
+        missing = [name for name in names if not review.trial_named(name) and name not in headed]
+        if missing or not names:
             yield line, "7b", "", f"{threat[:60]!r} leans on {', '.join(missing) or 'no scenario'}"
 
 
@@ -142,4 +140,9 @@ def adequacy_rows(review: Review) -> Iterator[tuple[int, str, tuple[str, ...]]]:
             others = " ".join(cell for place, cell in enumerate(row.cells) if place != at)
             if any(row.cells):
                 first = row.cells[0] if at else others
-                yield row.line, first, ids_in(row.cells[at])
+                cell = plain(row.cells[at])
+                parts = [part for part in re.split(r"\s*[,;&+]\s*|\s+and\s+", cell) if part.strip(" -–—")]
+                # Scenarios of a table in words are called by their names; others by ids, in ranges too.
+                by_name = [part for part in parts if review.trial_named(part)]
+                rest = " , ".join(part for part in parts if part not in by_name)
+                yield row.line, first, (*by_name, *ids_in(rest))

@@ -1,0 +1,115 @@
+"""Plans without a yaml block: what tables and prose say is judged by the rules that judge yaml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from refute.plan.check import check_plan
+
+FOLDER = Path(__file__).parent
+PAYMENTS = (FOLDER / "payments.md").read_text(encoding="utf-8")
+CLUSTER = (FOLDER / "cluster.md").read_text(encoding="utf-8")
+FOR_THE_RUNNER = {"no-system", "no-scenario", "scenario-without-block"}
+
+# A plan, then what stands in it and what is written instead, in pairs; the rule that must say so comes first.
+SPOILT: list[tuple[str, ...]] = [
+    ("kill-is-not-power-loss", PAYMENTS, "power of the primary is cut at the PDU", "kill -9 of postgres"),
+    ("clock-fault-on-static-program", PAYMENTS, "A gateway in Java", "A gateway in Go",
+     "one merchant with 1000 exports", "libfaketime moves the clock of the gateway"),
+    ("symmetric-partitions-only", PAYMENTS,
+     "the standby hears the primary but not the other way round, iptables in one direction",
+     "iptables drops all packets between both"),
+    ("one-topology", PAYMENTS, "| C2 | two standbys | one topology in the lab |", "| C2 | disks | they are new |"),
+    ("one-seed", PAYMENTS, "| linearizable | 5 | 4 |", "| linearizable | 1 | 4 |"),
+    ("one-failover", PAYMENTS, "| exactly-once | 3 | 9 |", "| exactly-once | 3 | 1 |"),
+    ("upgrade-without-mixed-versions", PAYMENTS, "one at a time under load, then",
+     "while all of them are stopped, then"),
+    ("upgrade-without-rollback", PAYMENTS, "under load, then rolled back", "under load"),
+    ("positive-controls-only", PAYMENTS,
+     "another merchant's list, export, admin search and metrics hold none of its ids: 403 or empty",
+     "the owner's list, export, admin search and metrics hold its 3 ids"),
+    ("boundary-surfaces-left-out", PAYMENTS, "list, export, admin search and metrics hold", "list and export hold"),
+    ("fairness-without-formula", PAYMENTS, "Jain's index over jobs per merchant at least 0.9",
+     "every merchant gets its jobs done"),
+    ("fairness-without-group", PAYMENTS, "Jain's index over jobs per merchant at least 0.9",
+     "Jain's index at least 0.9"),
+    ("incomplete-slo", PAYMENTS, "is below 80 ms over 5 minutes at 300 payments/s", "is low",
+     "in each window of 5 minutes at 300 payments/s", "as before"),
+    ("timeout-counted-as-failure", PAYMENTS, "A timeout leaves the outcome open.", "A timeout counts as failed."),
+    ("timeout-counted-as-failure", PAYMENTS, "| a timeout is unknown | fewer clients |",
+     "| a timeout counts as failed | fewer clients |"),
+    ("serious-claim-without-7M", PAYMENTS, "| S2 | register per account |", "| S9 | register per account |"),
+    ("incomplete-7M", PAYMENTS, "| a timeout is unknown | fewer clients |", "| a timeout is unknown | |"),
+    ("claim-without-scenario", PAYMENTS, "| C7 | H6 | the primary", "| C6 | H6 | the primary"),
+    ("scenario-without-oracle", PAYMENTS, "| linearizable | 5 |", "| | 5 |"),
+    ("human-oracle", PAYMENTS, "| linearizable | 5 |", "| the primary comes back healthy | 5 |"),
+    ("untethered-hypothesis", PAYMENTS, "old balance. | C2 |", "old balance. | |"),
+    ("checker-cannot-judge-claim", PAYMENTS, "every acknowledged payment id is read back | 3 | 5",
+     "p99 stays below 80 ms | 3 | 5"),
+    ("checker-cannot-judge-claim", PAYMENTS, "every acknowledged payment id is read back | 3 | 5",
+     "fairness | 3 | 5"),
+    ("checker-does-not-fit-model", PAYMENTS, "| S7 | queue of payments |", "| S7 | register |"),
+    ("history-lacks-field", PAYMENTS, "| client, key, value, start and end of each request |", "| only key and value |"),
+    ("history-lacks-field", PAYMENTS, "id, idempotency key, start", "id, start"),
+    ("exit-criterion-without-number", PAYMENTS, "3 seeds and 9 landed faults a scenario, 0 FAIL", "enough quiet runs"),
+    ("adequacy-not-injected", PAYMENTS, "| asymmetric partition | S2 |", "| asymmetric partition | S7 |"),
+    ("adequacy-without-scenario", PAYMENTS, "| asymmetric partition | S2 |", "| asymmetric partition | S12 |"),
+    ("absolute-confidence", PAYMENTS, "Moderate for C1-C7", "A payment cannot be lost. Moderate for C1-C7"),
+    ("untested-surface", PAYMENTS, "admin console, metrics.", "admin console, metrics, webhooks."),
+    ("fault-without-landing-evidence", PAYMENTS,
+     "exit status of the process; the standby's timeline increases", ""),
+    ("exit-code-as-evidence", PAYMENTS, "exit status of the process; the standby's timeline increases",
+     "kill returned 0"),
+    ("evidence-of-another-mechanism", PAYMENTS,
+     "exit status of the process; the standby's timeline increases", "packets dropped by the nft rule"),
+    # The same faults in headings, labels and sentences.
+    ("kill-is-not-power-loss", CLUSTER, "We cut the power of one node", "We SIGKILL one node",
+     "| power loss | S1 |", "| crash | S1 |"),
+    ("clock-fault-on-static-program", CLUSTER, "pause the leader with SIGSTOP",
+     "pause the leader with SIGSTOP and skew its clock with libfaketime"),
+    ("symmetric-partitions-only", CLUSTER, "cannot send to the others but still hears them",
+     "can neither send nor receive"),
+    ("one-topology", CLUSTER, "and with seven nodes", ""),
+    ("one-seed", CLUSTER, "Every scenario runs with 5 seeds", "Every scenario runs once"),
+    ("one-failover", CLUSTER, "ten times in a row", "once"),
+    ("upgrade-without-mixed-versions", CLUSTER, "one node at a time", "with the whole cluster stopped"),
+    ("upgrade-without-rollback", CLUSTER, "and roll back afterwards", ""),
+    ("timeout-counted-as-failure", CLUSTER, "A request that times out may have happened.",
+     "A request that times out is recorded as failed."),
+    ("serious-claim-without-7M", CLUSTER, "#### 7.M", "#### Notes", "- **Model**: register per key\n", "",
+     "- **History**: invocation and completion, client, key, value\n", "",
+     "- **Ambiguous outcomes**: a timeout is info\n", "", "- **Reduction**: fewer clients\n", ""),
+    ("incomplete-7M", CLUSTER, "- **Reduction**: fewer clients\n", ""),
+    ("history-lacks-field", CLUSTER, "invocation and completion, client, key, value", "key, value"),
+    ("human-oracle", CLUSTER, "- **Oracle**: linearizable", "- **Oracle**: the cluster recovers gracefully"),
+    ("scenario-without-oracle", CLUSTER, "Oracle: every write that was acknowledged is read back from each node.", ""),
+    ("exit-code-as-evidence", CLUSTER, "the counter of dropped packets rises", "iptables exits with 0"),
+    ("fault-without-landing-evidence", CLUSTER,
+     "Landing evidence: state T of the process; the term rises at the others.", ""),
+    ("adequacy-not-injected", CLUSTER, "| power loss | S1 |", "| power loss | S3 |"),
+    ("claim-without-scenario", CLUSTER, "Claims: C3", "Claims: C2"),
+]  # fmt: skip
+
+
+def tripped(text: str) -> set[str]:
+    return {defect.rule for defect in check_plan(text).defects}
+
+
+@pytest.mark.parametrize("text", [PAYMENTS, CLUSTER], ids=["payments", "cluster"])
+def test_a_good_plan_of_tables_lacks_only_what_the_runner_needs(text: str) -> None:
+    assert tripped(text) == FOR_THE_RUNNER
+
+
+@pytest.mark.parametrize(("rule", "text", "changes"), [(each[0], each[1], each[2:]) for each in SPOILT])
+def test_what_is_weak_in_words_is_found_by_the_rule_for_it(
+    rule: str, text: str, changes: tuple[str, ...]
+) -> None:
+    spoilt = text
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        assert old in spoilt, "the example has changed"
+        spoilt = spoilt.replace(old, new)
+    found = [defect for defect in check_plan(spoilt).defects if defect.rule == rule]
+    assert found
+    assert all(0 < defect.line <= spoilt.count("\n") + 1 for defect in found)
