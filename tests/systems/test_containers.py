@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,8 +20,10 @@ from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.mechanisms import probe, wanted_kinds
 from refute.plan.step import VictimSignal
 from refute.system.http_probe import HttpProbe
+from refute.system.process_table import processes_with_mark
 from tests.nemesis.conftest import Room, _own_registry, open_room
 from tests.nemesis.peers import eventually
+from tests.ordinary_user import CHECKOUT, as_ordinary_user, open_home
 
 __all__ = ["_own_registry", "open_room"]
 pytestmark = [
@@ -35,6 +39,22 @@ WORK = (
     "mkdir -p /www; echo ok > /www/index.html; httpd -p 80 -h /www; "
     "while true; do i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sleep 0.05; done"
 )
+
+ASK_EVERYTHING = """
+import json, subprocess
+from refute.nemesis.mechanisms import list_faults
+from refute.system.environment import environment
+
+def there():
+    ask = {"links": ["ip", "-o", "link"], "rules": ["nft", "list", "ruleset"]}
+    said = {name: subprocess.run(words, capture_output=True, text=True) for name, words in ask.items()}
+    return {name: each.stdout.splitlines() for name, each in said.items()}
+
+before = there()
+list_faults(plane="docker")
+tools = environment()["tools"]
+print(json.dumps({"before": before, "after": there(), "tools": tools}))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -223,6 +243,31 @@ def test_a_container_without_our_label_is_none_of_ours(
         engine.change(bystander, room.cluster.variables("n1")["data"], "pause")
     for container in (each for each in engine._listed("something-else")):
         subprocess.run([*PODMAN, "rm", "-f", container], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("who", ["root", "an ordinary user"])
+def test_to_ask_what_this_machine_can_do_leaves_nothing_behind(who: str) -> None:
+    # A process of Podman's stays for an ordinary user who has asked it anything, with files in his home.
+    mark = f"{os.getpid()}-{who}".replace(" ", "-")
+    ask = [sys.executable, "-B", "-c", ASK_EVERYTHING]
+    with open_home() as home:
+        command = ask if who == "root" else as_ordinary_user(ask)
+        done = subprocess.run(
+            ["unshare", "--net", "--", *command],
+            cwd=CHECKOUT,
+            env={**os.environ, "HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "PROBED_BY": mark},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        said = json.loads(done.stdout)
+        assert said["tools"]["podman"]["works"]
+        assert said["before"] == said["after"]
+        assert "lo" in "".join(said["before"]["links"])
+        assert list(home.iterdir()) == []
+    assert eventually(lambda: not processes_with_mark("PROBED_BY", mark))
 
 
 def test_the_probe_names_the_engine(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

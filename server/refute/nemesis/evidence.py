@@ -18,7 +18,7 @@ from refute.system.observer import Observer
 SAMPLE_EVERY_S = 0.25
 _EAGERLY_EVERY_S = 0.05
 _EAGERLY_FOR_NS = 5_000_000_000
-_LAST_LOOK_S = 0.5
+_LAST_LOOK_S = 1.5  # more than a reading that is on its way may take, and holds up the next
 _BASELINE_NS = 2_000_000_000
 _SETTLED_AFTER_NS = 80_000_000
 _AFTER_NS = 1_000_000_000
