@@ -64,6 +64,11 @@ def test_the_fast_checker_agrees_with_enumeration() -> None:
     assert _disagreements(range(3000)) == []
 
 
+def test_appends_of_one_transaction_out_of_its_order_are_found() -> None:
+    """Another append that only keeps the last one from being the first hid this: no cycle, no G1b."""
+    assert _disagreements(range(51_706, 51_707)) == []
+
+
 @many()
 def test_the_fast_checker_agrees_with_enumeration_on_many(seeds: range) -> None:
     assert _disagreements(seeds) == []

@@ -26,7 +26,7 @@ DEFINITIONS: dict[str, str] = {
     "dirty-update": "a committed transaction wrote on top of a value of a failed one",
     "internal": "a transaction contradicts its own earlier reads and writes",
     "duplicate-elements": "a read holds the same element twice",
-    "incompatible-order": "two reads of one key disagree about the order of its elements",
+    "incompatible-order": "two reads, or a read and the writer, disagree about the order of elements",
     "cyclic-versions": "the versions of a key precede one another in a circle",
     "garbage-read": "a value was read that nobody wrote",
     "not-serializable": "no order of the transactions explains what they read",

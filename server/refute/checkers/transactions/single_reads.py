@@ -15,7 +15,9 @@ _MEMBERS = 10  # of the transactions that updated one version, so many are shown
 
 
 def judge_reads(columns: AppendColumns, order: VersionOrder, findings: Findings, *, gaps: str) -> None:
-    """Finds G1a, G1b, garbage reads, lost and dirty updates; O(n) in reads and elements seen.
+    """Finds G1a, G1b, garbage reads, lost and dirty updates, appends out of their transaction's order.
+
+    O(n) in reads and elements seen, with one sort of the appends.
 
     `gaps` says why some writes may be missing in the record; then a value that nobody wrote is a
     doubt and no anomaly.
@@ -48,6 +50,7 @@ def judge_reads(columns: AppendColumns, order: VersionOrder, findings: Findings,
             elif columns.outcome[columns.append_txn[append]] == FAIL:
                 _aborted(columns, findings, read, append)
     _intermediate(columns, findings)
+    _own_orders(columns, order, findings)
     _lost_updates(columns, order, findings)
 
 
@@ -159,6 +162,42 @@ def _intermediate(columns: AppendColumns, findings: Findings) -> None:
             f"{named(writer)} appended before it appended more to {shown(name)}.",
             [writer, reader],
             {"key": name, "edges": [[writer.index, reader.index, "wr", f"key {shown(name)}"]]},
+        )
+
+
+def _own_orders(columns: AppendColumns, order: VersionOrder, findings: Findings) -> None:
+    """A read with what a transaction appended later, before or without what the same one appended first."""
+    if all(columns.append_final):
+        return
+    place = np.full(len(columns.append_value), np.iinfo(np.int64).max)
+    seen = np.flatnonzero(order.appends >= 0)
+    place[order.appends[seen]] = seen
+    txn, key = np.array(columns.append_txn, np.int64), np.array(columns.append_key, np.int64)
+    own = np.lexsort((key, txn))  # stable: the order of a transaction's appends to a key is kept
+    first, second = own[:-1], own[1:]
+    wrong = (txn[first] == txn[second]) & (key[first] == key[second]) & (place[second] < place[first])
+    wrong &= order.sound[key[first]]
+    wrong &= np.frombuffer(columns.outcome, np.uint8)[txn[first]] != FAIL
+    for one, two in zip(first[wrong].tolist(), second[wrong].tolist(), strict=True):
+        if not findings.wants("incompatible-order"):
+            continue
+        number = int(key[one])
+        at = int(place[two] - order.start[number])
+        read = next(r for r, k in enumerate(columns.read_key) if k == number and order.size[r] > at)
+        reader = columns.operations[columns.read_txn[read]]
+        writer = columns.operations[columns.append_txn[one]]
+        name, earlier = columns.keys[number], shown(columns.append_value[one])
+        without = (
+            f"before {earlier}"
+            if place[one] - order.start[number] < order.size[read]
+            else f"and not {earlier}"
+        )
+        findings.show(
+            "incompatible-order",
+            f"{named(reader)} read {shown(name)}={shown(columns.read_lists[read])}, with "
+            f"{shown(columns.append_value[two])} {without}, though {named(writer)} appended {earlier} first.",
+            [writer] if writer is reader else [writer, reader],
+            {"key": name},
         )
 
 
