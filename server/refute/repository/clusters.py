@@ -24,6 +24,7 @@ def near_duplicates(rows: Sequence[Candidate]) -> list[list[Candidate]]:
     counts = Counter(stem for found in stems for stem in found)
     total = max(len(rows), 1)
     weight = {stem: math.log(1 + total / count) for stem, count in counts.items()}
+    whole = [sum(weight[stem] for stem in found) for found in stems]
     clusters: list[list[Candidate]] = []
     heads: list[int] = []
     by_stem: dict[str, list[int]] = defaultdict(list)
@@ -35,7 +36,9 @@ def near_duplicates(rows: Sequence[Candidate]) -> list[list[Candidate]]:
         for cluster, common in shared.most_common(_MOST_LOOKED_AT):
             if common < min(2, len(rare)):
                 break
-            alike = similarity(mine, stems[heads[cluster]], weight)
+            head = heads[cluster]
+            both = sum(weight[stem] for stem in mine & stems[head])
+            alike = both / (whole[at] + whole[head] - both)
             if alike > best:
                 best, best_at = alike, cluster
         if best >= _SAME and len(mine) >= 3:
@@ -46,10 +49,3 @@ def near_duplicates(rows: Sequence[Candidate]) -> list[list[Candidate]]:
         for stem in rare:
             by_stem[stem].append(len(clusters) - 1)
     return clusters
-
-
-def similarity(a: frozenset[str], b: frozenset[str], weight: dict[str, float]) -> float:
-    """The weight of the words in both over the weight of the words in either; 0 where both are empty."""
-    both = sum(weight.get(stem, 1.0) for stem in a & b)
-    either = sum(weight.get(stem, 1.0) for stem in a | b)
-    return both / either if either else 0.0

@@ -20,6 +20,7 @@ from refute.repository.mirror import RepositorySnapshot
 from refute.repository.models import Contradiction, Place
 from refute.repository.ranking import Candidate
 from refute.repository.sentences import pieces, stem, stems_of, words_of
+from refute.repository.sieve import Sieve
 from refute.repository.survey import Survey
 
 _MOST = 12
@@ -37,6 +38,7 @@ _PROTECTS = re.compile(r"\b(protect\w*|prevent\w*|guard\w*|safeguard\w*|limit\w*
 _UNSET = re.compile(r"\bif\s*\(?\s*(?:\w+(?:\.|->))?(\w+)\s*(?:==|<=|===)\s*(?:0|nil|null|None)\b")
 _NO_LIMIT = re.compile(
     r"\b(\w+)\s*=\s*[\w.:]*(?:no_?limit|unlimited|no_?max|math\.Max\w+|MAX_VALUE|u64::MAX|usize::MAX|Infinity|SIZE_MAX|UINT64_MAX)\b", re.I)  # fmt: skip
+_OFF_BY_DEFAULT = Sieve({"unset": _UNSET, "no limit": _NO_LIMIT})
 
 
 def find_contradictions(
@@ -308,9 +310,10 @@ def _limits_off_by_default(
     """Lines of code that turn an unset limit into none: `if x == 0 { x = noLimit }`."""
     files = [file for file, facts in surveyed.files if role_of(file.path) == "code" and facts.definitions]
     for file, data in snapshot.contents(files):
-        if not re.search(rb"(?i)no_?limit|unlimited|math\.Max|MAX_VALUE|::MAX|Infinity|SIZE_MAX", data):
+        text = data.decode("utf-8", "replace")
+        if len(_OFF_BY_DEFAULT.possible(text.replace("\r", " "))) < 2:
             continue
-        lines = data.decode("utf-8", "replace").split("\n")
+        lines = text.split("\n")
         for number, line in enumerate(lines, 1):
             found = _UNSET.search(line)
             if not found:

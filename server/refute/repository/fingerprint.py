@@ -9,7 +9,7 @@ from pathlib import Path
 
 _READERS = (
     "comments", "descriptions", "facts", "file_kinds", "html_text", "lexicon", "marks", "messages", "prose",
-    "sentences", "syntax", "telling_code", "test_cases", "weighing",
+    "sentences", "sieve", "syntax", "telling_code", "test_cases", "weighing",
 )  # fmt: skip
 
 

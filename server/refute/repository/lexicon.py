@@ -11,6 +11,8 @@ import re
 from functools import lru_cache
 from typing import Literal
 
+from refute.repository.sieve import Sieve
+
 Category = Literal[
     "safety", "liveness", "durability", "performance", "operational", "idempotency", "isolation", "ordering",
     "membership", "boundary", "fairness",
@@ -152,7 +154,8 @@ _MECHANICS = (
     "sizeof offset padding align* inline unused simd avx neon radix dictionary listpack ziplist quicklist bitmap"
 )
 
-_PROMISING = tuple((name, weight, re.compile(pattern, re.I)) for name, weight, pattern in GUARANTEES)
+_PROMISING = {name: (weight, re.compile(pattern, re.I)) for name, weight, pattern in GUARANTEES}
+_SIEVE = Sieve({name: pattern for name, (_, pattern) in _PROMISING.items()})
 
 
 @lru_cache(maxsize=1)
@@ -199,4 +202,5 @@ def is_mechanics(word: str) -> bool:
 
 def promises_in(text: str) -> list[tuple[str, float]]:
     """The kinds of promise in the sentence, each once, with its weight."""
-    return [(name, weight) for name, weight, pattern in _PROMISING if pattern.search(text)]
+    rows = ((name, *_PROMISING[name]) for name in _SIEVE.possible(text))
+    return [(name, weight) for name, weight, pattern in rows if pattern.search(text)]

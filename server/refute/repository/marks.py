@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from refute.repository.sieve import Sieve
 from refute.repository.telling_code import fail_open_lines
 
 _MOST_OF_A_KIND = 4
@@ -44,7 +45,8 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("acknowledgement", r"\b(?:acks?_late|basic\.ack|basic_ack|nack|requeue\w*|visibility_timeout|max_deliver\w*|ack_wait|AckPolicy|"
                         r"dedup\w*|idempot\w+|exactly_?once)"),
 )  # fmt: skip
-_COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _KINDS)
+_COMPILED = {kind: re.compile(pattern) for kind, pattern in _KINDS}
+_SIEVE = Sieve(_COMPILED)
 
 
 def find_marks(lines: Sequence[str]) -> Iterator[tuple[str, int, str]]:
@@ -52,9 +54,9 @@ def find_marks(lines: Sequence[str]) -> Iterator[tuple[str, int, str]]:
     text = "\n".join(lines)
     if len(text) > 2_000_000:
         return
-    for kind, pattern in _COMPILED:
+    for kind in _SIEVE.possible(text):
         line = position = 0
-        for found in islice(pattern.finditer(text), _MOST_OF_A_KIND):
+        for found in islice(_COMPILED[kind].finditer(text), _MOST_OF_A_KIND):
             line += text.count("\n", position, found.start())
             position = found.start()
             yield kind, line + 1, lines[line].strip()[:160]

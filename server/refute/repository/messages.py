@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from refute.repository.sieve import Sieve
+
 _STRING = re.compile(r"\"((?:[^\"\\\n]|\\.){14,400})\"|'((?:[^'\\\n]|\\.){18,400})'|`([^`\n]{14,400})`")
 _RAISES = re.compile(
     r"\b(panic\w*|fatal\w*|throw|raise|die|abort|bail!|ensure!|unreachable!?|expect|\w*[Aa]ssert\w*!?|checkState|checkArgument|"
@@ -33,6 +35,18 @@ _DEFAULT = re.compile(
 _OPTION = re.compile(r"(?:default|DEFAULT)\s*[:=(]\s*([^,;)\s][^,;)]{0,40})")
 _DOC_CONSTANT = re.compile(
     r"\b(\w+_(?:DOC|HELP|DESCRIPTION))\s*=\s*$|\b(\w+_(?:DOC|HELP|DESCRIPTION))\s*=\s*\""
+)
+_SIEVE = Sieve(
+    {
+        "documented": _DOC_CONSTANT,
+        "flag": _FLAG,
+        "defined": _DEFINED,
+        "default": _DEFAULT,
+        "assertion": _ASSERTION,
+        "assert statement": _ASSERT_STATEMENT,
+        "raises": _RAISES,
+        "warns": _WARNS,
+    }
 )
 _FORMAT = re.compile(r"%[-+#0 ]*\d*(?:\.\d+)?[a-zA-Z]|\{[^{}]{0,40}\}|#\{[^}]*\}|\$\{[^}]*\}|\\[nt\"']|\$\w+")
 _BEHAVIOUR = re.compile(
@@ -65,7 +79,10 @@ def messages_in(lines: Sequence[str], language: str) -> Iterator[Message]:
         stripped = line.lstrip()
         if stripped.startswith(("//", "*", "#", "/*", "--", "%", ";")):
             continue
-        documented = _DOC_CONSTANT.search(line)
+        possible = _SIEVE.possible(line)
+        if not possible:
+            continue
+        documented = _DOC_CONSTANT.search(line) if "documented" in possible else None
         if documented:
             text, end = _strings(lines, index, 12)
             if text:
@@ -74,12 +91,12 @@ def messages_in(lines: Sequence[str], language: str) -> Iterator[Message]:
                 )
                 skip_to = end
                 continue
-        flag = _FLAG.search(line)
+        flag = _FLAG.search(line) if "flag" in possible else None
         if flag and not _RAISES.search(line[: flag.start()]):
             yield Message(f"{flag.group(1)} (default {flag.group(2).strip()}): {_plain(flag.group(3))}", number, number,
                           "setting", 0.2, flag.group(1), flag.group(2).strip())  # fmt: skip
             continue
-        defined = _DEFINED.search(line)
+        defined = _DEFINED.search(line) if "defined" in possible else None
         if defined:
             text, end = _strings(lines, index, 3)
             name, value = defined.group(1), defined.group(2).strip()
@@ -87,7 +104,7 @@ def messages_in(lines: Sequence[str], language: str) -> Iterator[Message]:
                 yield Message(f"{name} (default {value}): {text}", number, end, "setting", 0.2, name, value)
                 skip_to = end
             continue
-        constant = _DEFAULT.search(line)
+        constant = _DEFAULT.search(line) if "default" in possible else None
         if constant and "(" not in line.split("=")[0]:
             name, value = constant.group(1), constant.group(2).strip()
             yield Message(f"{name} defaults to {value}", number, number, "setting", 0.0, name, value)
@@ -96,7 +113,7 @@ def messages_in(lines: Sequence[str], language: str) -> Iterator[Message]:
         if held and '"' not in held.group(1):
             yield Message(f"assert {held.group(1)}", number, number, "assertion", 0.1)
             continue
-        raises = _RAISES.search(line)
+        raises = _RAISES.search(line) if "raises" in possible else None
         warns = None if raises else _WARNS.search(line)
         if raises or warns:
             text, end = _strings(lines, index, 3)

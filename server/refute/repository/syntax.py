@@ -123,7 +123,8 @@ def read_syntax(data: bytes, language: str) -> Syntax:
     found = tree_sitter.QueryCursor(query).captures(tree.root_node)
     kinds = _DEFINITIONS[language]
     definitions: list[tuple[int, int, str, str]] = []
-    for node in found.get("definition", ()):
+    # captures come in no order that holds from one process to the next
+    for node in sorted(found.get("definition", ()), key=lambda node: (node.start_byte, -node.end_byte)):
         name = _name_of(node, language)
         if name:
             definitions.append(

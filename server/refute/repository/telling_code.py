@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from refute.repository.sieve import Sieve
+
 _MOST_OF_A_KIND = 3
 _MOST_OF_A_SCHEMA = 8
 
@@ -35,7 +37,8 @@ _KINDS: tuple[tuple[str, str, str], ...] = (
     ("fencing", "safety", r"\b\w*(?:[Ee]poch|[Tt]erm|[Gg]eneration|fencing\w*|[Bb]allot|viewNumber|view_number)\b\s*(?:<=?|>=?|!=)\s*[\w.>-]*(?:[Ee]poch|[Tt]erm|[Gg]eneration|token|[Bb]allot|view)"),
     ("retry", "idempotency", r"\b(?:max_?(?:[Rr]etries|[Aa]ttempts|_?delivery)\w*|retry_?[Ll]imit|MAX_(?:RETRIES|ATTEMPTS))\s*(?::=|[:=])\s*\d+|\bexponential_?[Bb]ackoff\("),
 )  # fmt: skip
-_COMPILED = tuple((kind, category, re.compile(pattern)) for kind, category, pattern in _KINDS)
+_COMPILED = {kind: (category, re.compile(pattern)) for kind, category, pattern in _KINDS}
+_SIEVE = Sieve({kind: pattern for kind, (_, pattern) in _COMPILED.items()})
 _CONSTRAINT = re.compile(
     r"\b(?:PRIMARY KEY|UNIQUE|CHECK\s*\(|FOREIGN KEY|REFERENCES|EXCLUDE (?:USING|\()|ON DELETE|CONSTRAINT)\b",
     re.I,
@@ -46,6 +49,7 @@ _EMPTY_HANDLER = re.compile(
     r"rescue(?:\s+(?:=>\s*\w+|[\w:, ]+))?\s*(?:#[^\n]*)?\n\s*(?:nil\s*\n\s*)?end\b|if (?:[^\n{]{0,120};\s*)?err != nil \{\s*(?://[^\n]*\s*)?\}|catch (?:_|unreachable|\{\})|"
     r"\bcatch\s*\n?\s*(?:\(?_\w*\)?|\w+)\s*->\s*ok\b|on error\(\w*\) \{\s*\}"
 )  # fmt: skip
+_HANDLERS = Sieve({"empty": _EMPTY_HANDLER})
 _DELICATE = re.compile(
     r"dedup|n?ack(?:nowledge)?(?![a-z])|fsync|\bsync\b|lease|(?<!un)lock|commit|persist|flush|fenc", re.I
 )
@@ -67,7 +71,8 @@ def telling_lines(lines: Sequence[str], language: str) -> Iterator[TellingLine]:
     """The telling lines of one file of product code, at most three of a kind; linear."""
     counts: Counter[str] = Counter()
     schema = language == "sql"
-    for index, line in enumerate(lines):
+    kinds = [(kind, *_COMPILED[kind]) for kind in _SIEVE.possible("\n".join(lines))]
+    for index, line in enumerate(lines if kinds or schema else ()):
         if len(line) > 300:
             continue
         stripped = line.strip()
@@ -78,7 +83,7 @@ def telling_lines(lines: Sequence[str], language: str) -> Iterator[TellingLine]:
             category = "safety" if _SAFE_CONSTRAINT.search(stripped) else "idempotency"
             yield TellingLine(stripped, index + 1, index + 1, "constraint", category)
             continue
-        for kind, category, pattern in _COMPILED:
+        for kind, category, pattern in kinds:
             if counts[kind] < _MOST_OF_A_KIND and pattern.search(stripped):
                 counts[kind] += 1
                 yield TellingLine(stripped, index + 1, index + 1, kind, category)
@@ -89,6 +94,8 @@ def telling_lines(lines: Sequence[str], language: str) -> Iterator[TellingLine]:
 def fail_open_lines(lines: Sequence[str]) -> Iterator[TellingLine]:
     """Empty handlers of failures where the guarded lines name something delicate."""
     text = "\n".join(lines)
+    if not _HANDLERS.possible(text):
+        return
     for number, found in enumerate(_EMPTY_HANDLER.finditer(text)):
         if number >= 40:
             return

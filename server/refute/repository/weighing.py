@@ -12,6 +12,7 @@ from typing import Literal
 
 from refute.repository.lexicon import CATEGORIES, categories_of_word, is_mechanics, promises_in
 from refute.repository.sentences import pieces
+from refute.repository.sieve import Sieve
 
 Polarity = Literal[
     "guarantee", "negative guarantee", "caller's obligation", "internal invariant", "background"
@@ -73,6 +74,17 @@ _PLUMBING = re.compile(
 _ASKS = re.compile(r"\?\s*$")
 _CODEY = re.compile(r"[{}$;=\\|]|->|=>|\(\)|::|\[\]|</")
 
+_SIEVE = Sieve(
+    {
+        "compounds": _COMPOUNDS,
+        "number": _NUMBER,
+        "chatter": _CHATTER,
+        "plumbing": _PLUMBING,
+        "asks": _ASKS,
+        "negative": _NEGATIVE,
+        "codey": _CODEY,
+    }
+)
 
 _TELLING_KINDS = (("guarantee", 0.4), ("never", 0.2), ("default", 0.2), ("comparison", 0.1), ("unless", 0.1))
 _PROMISING_KINDS = frozenset(
@@ -114,7 +126,8 @@ def weigh(text: str) -> Weighed | None:
     tokens = [piece for word in _TOKEN.findall(text) for piece in _parts(word)]
     if len(tokens) < 3:
         return None
-    for match in _COMPOUNDS.finditer(text):
+    possible = _SIEVE.possible(text)
+    for match in _COMPOUNDS.finditer(text) if "compounds" in possible else ():
         compound = "-".join(part.lower() for part in match.groups() if part)
         tokens.append(_MEANT.get(compound, compound))
     sums = [0.0] * len(CATEGORIES)
@@ -137,8 +150,7 @@ def weigh(text: str) -> Weighed | None:
     found = promises_in(text)
     promise = sum(sorted((weight for _, weight in found), reverse=True)[:5])
     reasons = [name for name, _ in found]
-    number = _NUMBER.search(text)
-    if number:
+    if "number" in possible and _NUMBER.search(text):
         promise += 0.6
         reasons.append("threshold")
     if promise <= 0:
@@ -150,15 +162,15 @@ def weigh(text: str) -> Weighed | None:
     kinds = {name for name, _ in found}
     score += sum(worth for name, worth in _TELLING_KINDS if name in kinds)
     score -= 0.28 * min(mechanics, 6) + (0.8 if mechanics > words * 0.3 else 0.0)
-    if _CHATTER.search(text):
+    if "chatter" in possible and _CHATTER.search(text):
         score -= 1.3
-    if _PLUMBING.search(text):
+    if "plumbing" in possible and _PLUMBING.search(text):
         score -= 1.0
-    if _ASKS.search(text):
+    if "asks" in possible and _ASKS.search(text):
         score -= 1.0
-    if _NEGATIVE.search(text):
+    if "negative" in possible and _NEGATIVE.search(text):
         score += 0.5
-    codey = len(_CODEY.findall(text))
+    codey = len(_CODEY.findall(text)) if "codey" in possible else 0
     score -= min(0.12 * codey, 1.2)
     if words < 6:
         score -= 0.7
