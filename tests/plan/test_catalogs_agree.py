@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from refute.checkers.catalog import CATALOG as CHECKERS
-from refute.plan.document import CATEGORIES
+from refute.plan.document import CATEGORIES, Claim
 from refute.plan.families import FAMILIES, families_in_words, family_of, produces
 from refute.plan.fault_catalog import CATALOG as FAULTS
 from refute.plan.models import MODELS, model_named
-from refute.plan.pitfalls import pitfalls
+from refute.plan.pitfalls import pitfalls, relevance
 from refute.plan.rules.oracles import categories_judged
 
 
@@ -71,3 +71,14 @@ def test_every_checker_of_objects_judges_some_model() -> None:
     named = {name for model in MODELS.values() for name in model.checkers}
     by_claim_alone = {"boundary", "fairness", "slo"}  # these judge answers and times, whatever the object is
     assert set(CHECKERS) - named - by_claim_alone == set()
+
+
+def test_electricity_is_no_election() -> None:
+    claim = Claim("C1", "Acknowledged rows survive an electricity cut.", "safety")
+    spoken = {each.id for each in pitfalls() if relevance(each, [claim]).verdict == "applies"}
+    assert not spoken & {"partial-partition", "vote-by-the-wrong-log"}
+    elected = Claim("C1", "An elected node holds every acknowledged row.", "safety")
+    assert (
+        relevance(next(each for each in pitfalls() if each.id == "partial-partition"), [elected]).verdict
+        == "applies"
+    )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from refute.plan.families import families_in_words
-from refute.plan.rules.wording import ABSOLUTE, COMPARISON, EXIT_CODE, HUMAN_ORACLE, TIMEOUT_FAILS, UNDECIDED
+from refute.plan.rules.outcomes import answers_taken_for_failures, only_went_well
+from refute.plan.rules.wording import ABSOLUTE, COMPARISON, HUMAN_ORACLE
 from tests.plan.plans import STORE, check, rules_tripped
+from tests.plan.sentences import is_found, sentences
 
 NO_ORACLE = [
     "nothing suspicious in the logs",
@@ -182,16 +184,15 @@ def test_certainty_is_found_in_any_words_and_doubt_is_left_alone() -> None:
 
 def test_a_timeout_that_is_taken_for_a_failure_is_found() -> None:
     def wrong(text: str) -> bool:
-        found = TIMEOUT_FAILS.search(text)
-        return bool(found and not UNDECIDED.search(found[0]))
+        return any(True for _ in answers_taken_for_failures(text))
 
     assert [text for text in TIMEOUT_AS_FAILURE if not wrong(text)] == []
     assert [text for text in TIMEOUT_AS_UNKNOWN if wrong(text)] == []
 
 
 def test_the_success_of_a_command_is_no_landing_evidence() -> None:
-    assert [text for text in COMMAND_WORKED if not EXIT_CODE.search(text)] == []
-    assert [text for text in SIGNAL if EXIT_CODE.search(text)] == []
+    assert [text for text in COMMAND_WORKED if not only_went_well(text)] == []
+    assert [text for text in SIGNAL if only_went_well(text)] == []
 
 
 @pytest.mark.parametrize(
@@ -236,3 +237,28 @@ def test_a_table_of_claims_that_is_not_read_is_named_with_its_columns() -> None:
     found = [defect for defect in check(text).defects if defect.rule == "no-claims"]
     assert [defect.line for defect in found] == [text[: text.index("| name | vow |")].count("\n") + 1]
     assert "name, vow, category, source" in found[0].what
+
+
+def _judged(name: str) -> tuple[int, int, list[str]]:
+    """How many sentences there are to find, how many were found, and those that were accused wrongly."""
+    found = wanted = 0
+    accused: list[str] = []
+    for rule, lists in sentences(name).items():
+        wanted += len(lists["found"])
+        found += sum(is_found(rule, text) for text in lists["found"])
+        accused += [text for text in lists["spared"] if is_found(rule, text)]
+    return wanted, found, accused
+
+
+def test_sentences_by_which_the_lists_of_words_were_widened_are_found() -> None:
+    for name in ("first", "second", "third"):
+        wanted, found, accused = _judged(name)
+        assert found >= 0.95 * wanted, name
+        assert len(accused) <= 1, accused
+
+
+def test_of_sentences_that_were_held_out_four_in_five_are_found_and_none_is_accused() -> None:
+    # benchmarks/score_wordings.py prints the figures rule by rule
+    wanted, found, accused = _judged("fourth")
+    assert found >= 0.8 * wanted
+    assert accused == []

@@ -55,28 +55,59 @@ def faults_told(text: str) -> frozenset[str]:
     return frozenset(name for name, words in _FAMILIES.items() if undenied(words, text))
 
 
+_HEARS = r"(?:hears?|sees?|reach(?:es)?|receiv\w+|gets?|sends?|talks?|answers?|is heard|be heard)"
+_LINK = r"(?:links?|connections?|routes?|paths?|pairs?)"
 ONE_WAY = re.compile(
-    r"one[ -](?:way|direction|sided)|asymmetr\w+|uni-?directional|simplex|half[ -]open"
-    r"|partial(?:ly)?[ -](?:network[ -])?(?:partition|connect|cut)|non-?transitiv|bridge|\bring\b"
-    r"|(?:in|to|for) (?:only |just )?(?:one|a single|that) direction|in one direction"
-    r"|(?:incoming|outgoing|inbound|outbound|ingress|egress|input chain|output chain)"
-    r"|(?:can|may|does|still) (?:still )?(?:send|receive|hear)\w*[^.;|\n]{0,60}"
-    r"\b(?:but|and|yet|while|though)\b[^.;|\n]{0,30}(?:not|cannot|can't|no longer|never|nothing)"
-    r"|(?:not|cannot|can't|no longer|never)[^.;|\n]{0,30}(?:hear|receive|reach|send|see)\w*[^.;|\n]{0,40}"
-    r"\b(?:but|yet|while|though|although)\b[^.;|\n]{0,40}(?:hear|receive|reach|send|see|deliver)"
-    r"|\bonly (?:the )?(?:replies|answers|acknowledg\w+|heartbeats|requests)\b"
-    r"|not (?:the other way|vice versa|the reverse|back)",
+    r"one[ -](?:way|direction\w*|sided)|asymmetr\w+|uni-?directional|simplex|half[ -]open"
+    r"|partial(?:ly)?[ -](?:network[ -])?(?:partition|connect|cut)|partly[ -]connect"
+    r"|(?:non|not|no longer)[ -]?transitiv|\bbridge\b|\bring\b|\bring topology"
+    r"|(?:in|to|for|of) (?:only |just )?(?:one|a single|that|1) (?:direction|side|way)\b"
+    r"|\bdirection\W{1,3}(?:to|from|in|out)\b|\bone direction of\b"
+    r"|\b(?:incoming|outgoing|inbound|outbound|ingress|egress)\b|\b(?:input|output)\b[^.;"
+    r"|\n]{0,20}\b(?:chain|drop)\b"
+    r"|-A (?:INPUT|OUTPUT)\b|\b\w+\s*->\s*\w+[^.;|\n]{0,20}(?:block|drop|cut|down|lost)"
+    r"|\b(?:deaf|mute|muted)\b|\breturn path\b|\bblack-?hol\w+ (?:in|on) one"
+    # What goes one way and what does not go the other.
+    rf"|\b(?:can|may|does|still|is able to) (?:still )?{_HEARS}\w*[^.;|\n]{{0,60}}"
+    r"\b(?:but|and|yet|while|though|without)\b[^.;|\n]{0,30}(?:\bnot\b|cannot|can't|no longer|never"
+    r"|nothing|without|heard)"
+    rf"|\b{_HEARS}\b[^.;|\n]{{0,50}}(?:\bbut\b|\byet\b|\band\b|\bwhile\b|\bwithout\b|,)[^.;|\n]{{0,40}}"
+    rf"(?:\bnot\b|cannot|can't|no longer|nothing back|without being|has lost)"
+    rf"|(?:\bnot\b|cannot|can't|no longer|never)[^.;|\n]{{0,30}}{_HEARS}[^.;|\n]{{0,40}}"
+    rf"\b(?:but|yet|while|though|although)\b[^.;|\n]{{0,40}}(?:{_HEARS}|deliver|pass)"
+    r"|\b(?:requests?|heartbeats?|messages?|appends?|replies|answers|responses|ack\w*)\b[^.;|\n]{0,60}"
+    r"(?:\bbut\b|\byet\b|\band\b|\bwhile\b|,)[^.;|\n]{0,30}"
+    r"\b(?:requests?|replies|answers|responses|ack\w*|replication|heartbeats?|are not|do not)\b"
+    r"|\bonly (?:the )?(?:replies|answers|acknowledg\w+|heartbeats|requests|packets from)\b"
+    r"|\b(?:replies|answers|responses|ack\w*)\b[^.;|\n]{0,40}\b(?:never arrive|are lost|swallowed|dropped"
+    r"|vanish)"
+    r"|\bfrom [\w.-]+ to [\w. -]+[^.;|\n]{0,30}(?:,|\bwhile\b|\bbut\b|\band\b)[^.;"
+    r"|\n]{0,30}\bfrom [\w.-]+ to\b"
+    r"|\bfrom [\w.-]+ to [\w.-]+ only\b|\bonly\b[^.;|\n]{0,30}\bfrom (?:the )?[\w.-]+ to\b"
+    r"|\btowards?\b[^.;|\n]{0,40}\b(?:own|other)\b[^.;|\n]{0,20}\bnot\b"
+    r"|\bon the way to\b[^.;|\n]{0,40}\bnot\b"
+    r"|\bnot (?:the other (?:way|direction)|vice versa|the reverse|back|each other|see each other)\b"
+    r"|\b(?:lost|void|drop\w*|block\w*|discard\w*|not|no)\b[^.;|\n]{0,60}\bstill (?:receiv|flow|arriv|hear"
+    r"|get|send|deliver|see)"
+    r"|\b(?:do|does) not \w+[^.;|\n]{0,30}\bwhile\b[^.;|\n]{0,30}\b(?:do|does)\b|\b(?:leaving"
+    r"|entering) the \w+"
+    r"|\bfrom [\w.-]+ to [\w.-]+, (?:leav|but|not)|\bcut (?:off )?from \w+ only\b"
+    # Some pairs of nodes are cut and others not.
+    rf"|\b(?:half of|some(?: but not all)?(?: of)?|(?:one|two|three|\d+) (?:of|out of) (?:the "
+    rf"|its )?(?:\w+ )?)(?: the| its)?"
+    rf" ?{_LINK}\b|\b(?:link|connection) to \w+ alone\b"
+    rf"|\b(\w+\d)-(\w+\d) (?:is|are) (?:down|cut)\b[^.;|\n]{{0,40}}\b(?:up|fine|alive)\b",
     re.I,
 )
 """A cut that is not whole: one direction only, or between some pairs of nodes."""
-_BOTH_WAYS = re.compile(
-    r"both (?:ways|directions)|bi-?directional|\bsymmetric\w*|whole (?:partition|cut)", re.I
-)
 
 
 def cuts_one_way(text: str) -> bool:
     """Whether a text speaks of a cut that is not whole."""
-    return undenied(ONE_WAY, text) is not None
+    return any(
+        not _DENIAL.search(_CLAUSE.split(text[max(0, found.start() - 60) : found.start()])[-1])
+        for found in ONE_WAY.finditer(text)
+    )
 
 
 _MIXED = re.compile(

@@ -108,7 +108,8 @@ def suspect_without_sequence(review: Review) -> Iterator[Hit]:
 
 
 _FILE = re.compile(
-    r"(?<![\w/.])[\w./-]*\w\.(?:py|go|rs|java|kt|ts|js|mjs|c|cc|cpp|h|hpp|scala|clj|erl|ex|rb|cs|zig)\b(?!:\d)"
+    r"(?<![\w/.])[\w./-]*\w\.(?:py|go|rs|java|kt|ts|js|mjs|c|cc|cpp|h|hpp|scala|clj|erl|ex|rb|cs"
+    r"|zig)\b(?!:\d)"
 )
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from refute.plan.families import faults_of
+from refute.plan.rules.outcomes import only_went_well
 from refute.plan.rules.rule import Hit, Review, rule, seven_m
-from refute.plan.rules.wording import EXIT_CODE
 
 # Words for a landing signal, and the planes whose mechanisms can give it.
 _SIGNALS: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
@@ -59,6 +59,11 @@ _LANDED = re.compile(
 )
 
 
+# Planes whose second signal is read within the process that was hit: the clock that it was told, the time for
+# which the kernel kept it waiting. A starved or frozen node can hardly be asked for one of its own.
+_FELT_WITHIN = frozenset({"clock", "resource"})
+
+
 @rule(
     "fault-without-system-signal",
     "warning",
@@ -69,7 +74,7 @@ def fault_without_system_signal(review: Review) -> Iterator[Hit]:
     """No signal of the system itself shows in the block that a fault was felt."""
     for scenario, block in review.scenarios:
         for fault, path in faults_of(scenario):
-            if not fault.evidence and not scenario.evidence:
+            if not fault.evidence and not scenario.evidence and fault.plane not in _FELT_WITHIN:
                 what = f"{fault.plane}/{fault.kind} names no signal of the system"
                 yield block.line_of(*path), block.section, scenario.id, what
 
@@ -88,19 +93,19 @@ def exit_code_as_evidence(review: Review) -> Iterator[Hit]:
     for section in review.plan.sections:
         if section.number == "7.M":
             said, line = (seven_m(review.plan, section.scenario) or {}).get("landing evidence", ("", 0))
-            if found := EXIT_CODE.search(said):
-                yield line, "7.M", section.scenario, f"{found[0]!r} does not show that the fault landed"
+            if found := only_went_well(said):
+                yield line, "7.M", section.scenario, f"{found!r} does not show that the fault landed"
     in_tables = {row.line for table in review.plan.tables for row in table.rows}
     for trial in review.told:
         said, line = trial.parts.get("landing evidence", ("", 0))
-        if line not in in_tables and (found := EXIT_CODE.search(said)):
-            yield line, trial.section, trial.id, f"{found[0]!r} does not show that the fault landed"
+        if line not in in_tables and (found := only_went_well(said)):
+            yield line, trial.section, trial.id, f"{found!r} does not show that the fault landed"
     for table in review.plan.tables:
         places = [at for at, name in enumerate(table.header) if re.search(r"evidence|landing", name, re.I)]
         for row in table.rows if table.section.startswith(("7", "6")) and table.section != "7.M" else ():
             for at in places:
-                if found := EXIT_CODE.search(row.cells[at]):
-                    what = f"{found[0]!r} does not show that the fault landed"
+                if found := only_went_well(row.cells[at]):
+                    what = f"{found!r} does not show that the fault landed"
                     yield row.line, table.section, table.scenario, what
 
 

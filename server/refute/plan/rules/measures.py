@@ -18,7 +18,8 @@ _THRESHOLD = re.compile(
     re.I,
 )
 _WINDOW = re.compile(
-    r"(?:over|for|during|in|per|within|window|every|rolling)[^.;|]{0,30}?\b\d+(?!\s*ms\b)\s*(?:s|sec|m|min|h|d|"
+    r"(?:over|for|during|in|per|within|window|every|rolling)[^.;|]{0,30}?\b\d+(?!\s*ms\b)\s*(?:s|sec|m|min"
+    r"|h|d|"
     r"hour|minute|second|day|week)\w*|window:\s*\S+|duration:\s*\d+"
     r"|\b(?:over|in|within|during|for) (?:each|every|any|a|one) (?:minute|hour|day|week|month|quarter|year)\b"
     r"|\b(?:hourly|daily|weekly|monthly|quarterly|yearly)\b",
@@ -53,10 +54,40 @@ def incomplete_slo(review: Review) -> Iterator[Hit]:
             yield claim.line, "1b", claim.id, f"{claim.id} states no {', no '.join(missing)}"
 
 
+_TESTING = (
+    r"(?:testing|tests?|the (?:test )?campaign|campaign|the plan|the run|runs|the work|we|the gate"
+    r"|the release"
+    r"|the test|the soak|the project|work)"
+)
+_ENDS = (
+    r"(?:ends?|stops?|finish(?:es|ed)?|conclud\w+|completed?|done|over|passed|ready|fulfilled|closes?"
+    r"|finished"
+    r"|continues?"
+    r"|run|repeated|open|goes out)"
+)
 _EXIT = re.compile(
-    r"exit criteri\w+|\b(?:done|ship|stop|release|finished|complete) (?:when|if|once)\b|definition of done",
+    r"exit criteri\w+|\b(?:done|ship|release|finished|complete) (?:when|if|once)\b(?<!is done when)"
+    r"|definition of done"
+    r"|\b(?:stop(?:ping)?|abort|completion|release|acceptance|exit) (?:criteri\w+|rules?|conditions?|gate)\b",
     re.I,
 )
+"""What says that testing ends, wherever it stands."""
+_EXIT_IN_7D = re.compile(
+    rf"{_EXIT.pattern}"
+    rf"|^\W*{_TESTING}(?: (?:is|are|will be|may|can|counts?"
+    rf"|consider))?(?: \w+){{0,3}}? {_ENDS}\b(?: \w+){{0,3}}? "
+    r"(?:when|once|if|after|until|as soon as|as|with|at|on|by)\b"
+    r"|^\W*we (?:may |will )?(?:stop|ship|release|finish|conclude|end|go live|are (?:done|finished))\b"
+    r"|^\W*(?:go-?live|go/no-go|done|sign-?off|approval|sign off|release|end of testing|acceptance|exit"
+    r"|completion"
+    r"|complete|ship)\b"
+    r"(?: (?:is|are))?(?: \w+){0,2}? ?(?::|\b(?:when|once|if|after|until|follows|given|as soon as)\b)"
+    r"|^\W*it may be released\b|^\W*(?:quality |release )?gate:|^\W*(?:done means|ready for \w+ when"
+    r"|criteria (?:for|to)"
+    r"|success criteria)\b",
+    re.I,
+)
+"""What says so in a section on confidence, where people say it in their own words."""
 
 
 def _exit_lines(review: Review) -> Iterator[tuple[int, str, str]]:
@@ -65,10 +96,11 @@ def _exit_lines(review: Review) -> Iterator[tuple[int, str, str]]:
         if section.number in ("1b", "4"):
             continue
         lines = re.split(r"\r\n|\r|\n", section.text)
+        words = _EXIT_IN_7D if section.number == "7d" else _EXIT
         place = 0
         while place < len(lines):
             line = lines[place]
-            found = _EXIT.search(line)
+            found = _first_sentence(words, line)
             if found and line[found.end() :].strip(" :*_.#|-"):
                 # Numbers of another sentence are no criterion.
                 begin = max(line.rfind(". ", 0, found.start()) + 1, 0)
@@ -85,9 +117,12 @@ def _exit_lines(review: Review) -> Iterator[tuple[int, str, str]]:
             place += 1
 
 
-_WHOLE = re.compile(
-    r"\b(?:every|all|each|no|none|zero|any|two|three|four|five|six|seven|eight|nine|ten)\b", re.I
-)
+def _first_sentence(words: re.Pattern[str], line: str) -> re.Match[str] | None:
+    """Where a sentence of a line speaks of the end of testing; patterns may ask for a sentence's begin."""
+    for begin in (0, *(found.end() for found in re.finditer(r"\.\s+", line))):
+        if found := words.search(line, begin) if begin == 0 else words.match(line, begin):
+            return found
+    return None
 
 
 @rule(

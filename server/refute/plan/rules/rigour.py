@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from refute.plan.families import Path, faults_of, planned_faults, steps_of
 from refute.plan.fault_words import sizes_told
 from refute.plan.labels import RIGOUR
+from refute.plan.rules.outcomes import answers_taken_for_failures, prose_of
 from refute.plan.rules.rule import SEVEN_M, Hit, Review, categories_of, rule, seven_m
-from refute.plan.rules.wording import TIMEOUT_FAILS, UNDECIDED, said_in
 from refute.plan.scenario import Budget, NotProvided
 from refute.plan.step import OperationStep
 
@@ -98,9 +98,10 @@ def timeout_counted_as_failure(review: Review) -> Iterator[Hit]:
                         yield block.line_of(*path), block.section, name, what
     for section in review.plan.sections:
         if section.number in ("2", "3", "6", "7", "7.M", "7b") or section.scenario:
-            for line, said in said_in(section, TIMEOUT_FAILS):
-                if not UNDECIDED.search(said):
-                    yield line, section.number, section.scenario, said[:80]
+            text = prose_of(section)
+            for place, said in answers_taken_for_failures(text):
+                line = section.line + len(re.findall(r"\r\n|\r|\n", text[:place]))
+                yield line, section.number, section.scenario, said[:80]
 
 
 @rule(
