@@ -23,8 +23,9 @@ def main() -> None:
         changes["command"] = ["sh", "-c", "trap '' TERM; \"$@\"; sleep 1", "lingering", *peer_spec().command]
     dies_slowly = options.pop("dies_slowly", False)
     also = options.pop("also", [])  # further faults, as (plane, kind, parameters, nodes)
+    at_last = options.pop("at_last", None)  # another one, after everything was said
     options["wanted"] = frozenset((plane, kind) for plane, kind, _, _ in also)
-    spec = peer_spec(3, commands=options.pop("commands", {}), **changes)
+    spec = peer_spec(3, commands=options.pop("commands", {}), spares=options.pop("spares", ()), **changes)
     cluster = Cluster(spec, root=root, plan_dir=root)
     with Nemesis(spec, cluster, run_dir=root, **options) as nemesis:
         nemesis.prepare()
@@ -42,6 +43,9 @@ def main() -> None:
             "run": nemesis.environment[MARK],
         }
         print(json.dumps(said), flush=True)
+        if at_last:
+            its_plane, kind, parameters, targets = at_last
+            nemesis.apply(read_fault({"fault": {"plane": its_plane, "kind": kind, **parameters}}), targets)
         if dies_slowly:  # the pipe is closed a moment before the process is gone
             time.sleep(0.2)
             os.close(nemesis._heartbeat)

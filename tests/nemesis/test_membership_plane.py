@@ -10,7 +10,6 @@ import pytest
 
 from refute.history.fault import Landing
 from refute.nemesis.errors import FaultInputError, NemesisError
-from refute.nemesis.mechanisms import probe
 from refute.nemesis.membership import plane as membership_plane
 from tests.nemesis.conftest import Room
 from tests.nemesis.owners import Owner, nothing_left
@@ -148,7 +147,3 @@ def test_the_guard_lets_a_node_join_again_when_the_owner_is_killed(
     assert eventually(lambda: owner.healed_by().get("f3") == "guard")
     assert sorted(members.read_text().split()) == ["n1", "n2", "n3"]
     assert eventually(lambda: nothing_left(owner))
-
-
-def test_adding_a_node_that_was_never_there_is_left_out_and_says_why() -> None:
-    assert "remove a node and heal" in probe("membership", "add").reason

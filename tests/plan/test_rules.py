@@ -44,6 +44,7 @@ CHANGES: dict[str, Change] = {
     "unknown-system": (STORE, "system: three-nodes\nsweep", "system: four\nsweep"),
     "unknown-operation": (STORE, "- export: {via", "- exprot: {via"),
     "unknown-node": (STORE, "resume: old", "resume: odl"),
+    "not-a-spare": (STORE, "kill: leader, for", "fault: {plane: membership, kind: add, node: n3, command: join, undo: leave, members: members}, for", "clients:\n  kv:", "commands: {join: j, leave: l, members: m}\nspares: 1\nclients:\n  kv:"),
     "unknown-state": (STORE, "{leader: known, every", "{leder: known, every"),
     "unknown-client": (STORE, "via: leader, expect: ok}\n  - pause", "via: leader, client: x}\n  - pause"),
     "unknown-command": (STORE, "- sleep: {ms: $gap_ms}", "- run: compact"),

@@ -39,6 +39,18 @@ COMMANDS = {
 JOINING = {"command": [*etcd_spec().command, "--initial-cluster-state", "existing"]}
 
 
+BY_ADDRESS = {
+    "members": ["sh", "-c", f"{CTL} {{address.client}} member list | cut -d, -f4 | grep ."],
+    "add": COMMANDS["add"],
+    "remove": [
+        *("sh", "-c"),
+        f"{CTL} {{addresses.client}} member list | grep ', http://{{address.peer}},' | cut -d, -f1 "
+        f"| xargs {CTL} {{addresses.client}} member remove",
+    ],
+}
+"""A new member has an address from the first moment, and a name when it has started."""
+
+
 def asked(kind: str, node: str) -> dict[str, object]:
     parameters = {"command": "remove", "undo": "add", "members": "members", "version": "joining"}
     return {"fault": {"plane": "membership", "kind": kind, "node": node, **parameters}}
@@ -79,4 +91,34 @@ def test_a_member_leaves_and_an_empty_one_takes_its_place(
         assert landing.landed, landing.missing
         assert moved(landing)["victim"] == ["members as n1 lists them"]
         assert get(cluster, "n3", "before") == get(cluster, "n3", "during") == kind
+    assert not list((tmp_path / "state" / "ledgers").iterdir())
+
+
+@pytest.mark.fault("membership", "add", shows="landing")
+def test_a_fourth_member_votes_until_it_is_sent_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REFUTE_STATE", str(tmp_path / "state"))
+    spec = etcd_spec(spares=1, commands=BY_ADDRESS, versions={"joining": JOINING})
+    cluster = Cluster(spec, root=tmp_path, plan_dir=tmp_path)
+    joins = {"command": "add", "undo": "remove", "members": "members", "version": "joining"}
+    with (
+        Observer(spec, cluster) as observer,
+        Nemesis(spec, cluster, run_dir=tmp_path, observer=observer) as nemesis,
+    ):
+        nemesis.prepare()
+        cluster.start()
+        cluster.wait_ready()
+        assert isinstance(observer.wait_for(Await.model_validate({"every_node": "has_leader"})), Seen)
+        time.sleep(6)  # etcd takes no change of its members before they have talked for five seconds
+        assert put(cluster, "n1", "before", "add")
+        fault = nemesis.apply(read_fault({"fault": {"plane": "membership", "kind": "add", **joins}}), ["n4"])
+        assert put(cluster, "n4", "through-it", "add")
+        assert get(cluster, "n4", "before") == get(cluster, "n1", "through-it") == "add"
+        assert len(cluster.run_command("members", "n1").output.split()) == 4
+        assert nemesis.heal(fault).failed == {}
+        landing = nemesis.landing(fault)
+        assert landing.landed, landing.missing
+        assert moved(landing)["victim"] == ["members as n1 lists them", "n4: it is ready"]
+        assert len(cluster.run_command("members", "n1").output.split()) == 3
+        assert not cluster.node("n4").running
+        assert get(cluster, "n1", "through-it") == "add"
     assert not list((tmp_path / "state" / "ledgers").iterdir())

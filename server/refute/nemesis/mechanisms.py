@@ -40,11 +40,6 @@ ALWAYS = frozenset({"process", "proxy", "client", "membership", "resource", "sto
 
 _NEVER = {
     (
-        "membership",
-        "add",
-    ): "a system's description has no node that is not there from the start: remove a node "
-    "and heal, or replace one, and an empty node is added",
-    (
         "client",
         "reorder",
     ): "a client of a history has one request on its way, so that there is no order to change: "

@@ -184,7 +184,7 @@ class Nemesis:
         """
         with self._lock:
             chosen = [each for each in self._injections.values() if is_meant(each, what)]
-            if not chosen and what != "all" and what not in self.spec.nodes:
+            if not chosen and what != "all" and what not in self.spec.everyone:
                 raise FaultInputError(f"{what!r} is no fault, label or node")
             on = [each for each in chosen if each.phase in (FaultPhase.APPLIED, FaultPhase.HEAL_FAILED)]
             failed: dict[str, str] = {}
@@ -265,8 +265,9 @@ class Nemesis:
                 hint=f"ask for it when the system is started: planes: [{action.plane}/{action.kind}]",
             )
         for node in nodes:
-            if node not in (*self.spec.nodes, "client"):
-                raise FaultInputError(f"there is no node {node!r}; there are {', '.join(self.spec.nodes)}")
+            if node not in (*self.spec.everyone, "client"):
+                known = ", ".join(self.spec.everyone)
+                raise FaultInputError(f"there is no node {node!r}; there are {known}")
         self._count += 1
         names = self._names(aliases)
         written = {key: names.of_parameter(key, value) for key, value in parameters.items()}
@@ -285,7 +286,7 @@ class Nemesis:
         return injection
 
     def _names(self, aliases: Mapping[str, str] | None) -> Names:
-        return Names(self.spec.nodes, self.observer, aliases or {}, self._rng)
+        return Names(self.spec.everyone, self.observer, aliases or {}, self._rng)
 
     def _keep_what_is_about_to_change(self, fault: Fault) -> None:
         # A paused node that is killed had been paused: its readings are those of until now.
@@ -297,7 +298,7 @@ class Nemesis:
     def _undo_attempt(self, injection: Injection, error: BaseException) -> None:
         assert self._ledger is not None
         injection.note = f"could not be applied: {error}"
-        left = [still for undo in injection.undos if (still := left_after(undo.as_json()))]
+        left = _undone(injection)
         if left:
             injection.phase = FaultPhase.HEAL_FAILED
             self._ledger.heal_failed(injection.fault.id, "owner", "; ".join(left))
@@ -325,8 +326,7 @@ class Nemesis:
                     plane.heal(fault, version)
                     left = plane.verify_healed(fault)
                 else:
-                    still = [words for undo in injection.undos if (words := left_after(undo.as_json()))]
-                    left = "; ".join(still) or None
+                    left = "; ".join(_undone(injection)) or None
             except (RefuteError, OSError) as error:
                 left = str(error)
             if left is None:
@@ -360,7 +360,8 @@ class Nemesis:
         if any(each is not injection and each.phase in ON for each in self._injections.values()):
             return None
         now = self._pids(injection.fault)
-        anew = [node for node, pid in now.items() if pid != injection.pids.get(node)]
+        there = self.cluster.present
+        anew = [node for node, pid in now.items() if node in there and pid != injection.pids.get(node)]
         try:
             if anew:
                 self.cluster.wait_ready(anew)
@@ -427,6 +428,11 @@ class Nemesis:
                 os.write(self._heartbeat, b".")
             except OSError:
                 return  # the guard is gone; what it would do, the next start does
+
+
+def _undone(injection: Injection) -> list[str]:
+    """What is left of a fault after its undos, last made, first undone."""
+    return [left for undo in reversed(injection.undos) if (left := left_after(undo.as_json()))]
 
 
 def _nobody(_: FaultEvent) -> None:

@@ -151,7 +151,7 @@ def environment_requirements(plan: Plan) -> Matrix:
         if any(isinstance(step, CommandStep) for step, _ in steps_of(scenario)):
             needed.setdefault(f"the commands of {scenario.system}", []).append(scenario.id)
         if system := plan.systems.get(scenario.system):
-            nodes, ports = len(system.nodes), len(system.nodes) * len(system.ports)
+            nodes, ports = len(system.everyone), len(system.everyone) * len(system.ports)
             program = system.command[0] if system.command else ""
             needed.setdefault(f"{nodes} processes of {program}, {ports} free ports", []).append(scenario.id)
             for name in system.versions:

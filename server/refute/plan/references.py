@@ -178,6 +178,18 @@ class _SystemNames:
             self._node(signal.node, (*path, "evidence"), aliases)
         version = fault.parameters.get("version")
         self._version(version if isinstance(version, str) else None, path)
+        if fault.plane == "membership":
+            self._membership(fault, path)
+
+    def _membership(self, fault: FaultAction, path: tuple[str | int, ...]) -> None:
+        for name in ("command", "undo", "members"):
+            if isinstance(written := fault.parameters.get(name), str):
+                self._one_of("unknown-command", "command", written, self.system.commands, path)
+        if fault.kind == "add" and fault.target is not None and fault.target not in self.system.spares:
+            what = f"{self.scenario.id} adds {fault.target!r}, which is no spare of {self.system.system}"
+            spares = self.system.spares
+            mend = near(fault.target, spares) if spares else "name it in the system's spares: [n4]"
+            self._add("not-a-spare", path, what, mend)
 
     def _await(self, wanted: Await, path: tuple[str | int, ...], aliases: set[str]) -> None:
         for state, node in wanted.roles.items():
@@ -201,7 +213,7 @@ class _SystemNames:
         name = name.removeprefix("not ").strip()
         if alias:
             aliases.add(alias)
-        known = {*self.system.nodes, *self.system.states, *EVERYWHERE, *aliases}
+        known = {*self.system.everyone, *self.system.states, *EVERYWHERE, *aliases}
         if name not in known:
             what = (
                 f"{self.scenario.id} names the node {name!r}: neither a node nor a state of "

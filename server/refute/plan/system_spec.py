@@ -209,10 +209,15 @@ FIRST = "first"
 
 
 class SystemSpec(Strict):
-    """One system that scenarios run against: N processes on loopback."""
+    """One system that scenarios run against: N processes on loopback.
+
+    `spares` are nodes too, with addresses, ports and a data directory of their own, that are not started: one
+    of them joins where a fault adds it (membership/add), and leaves again when that fault is healed.
+    """
 
     system: str
     nodes: tuple[str, ...] = Field(min_length=1)
+    spares: tuple[str, ...] = ()
     ports: tuple[str, ...] = ("client",)
     command: Argv
     cwd: str | None = None
@@ -236,11 +241,19 @@ class SystemSpec(Strict):
             data = dict(data)
             if isinstance(data.get("nodes"), int):
                 data["nodes"] = [f"n{index + 1}" for index in range(data["nodes"])]
+            if isinstance(data.get("spares"), int) and isinstance(data.get("nodes"), list | tuple):
+                first = len(data["nodes"]) + 1
+                data["spares"] = [f"n{number}" for number in range(first, first + data["spares"])]
             if isinstance(data.get("ready"), dict | str):
                 data["ready"] = [data["ready"]]
             if isinstance(data.get("variables"), dict):
                 data["variables"] = {name: str(value) for name, value in data["variables"].items()}
         return data
+
+    @property
+    def everyone(self) -> tuple[str, ...]:
+        """The nodes, then the spares."""
+        return (*self.nodes, *self.spares)
 
     def has_version(self, name: str) -> bool:
         """Whether nodes can be started in that version; `first` is what `command` and `env` say."""
@@ -250,6 +263,10 @@ class SystemSpec(Strict):
     def _names_exist(self) -> Self:
         if len(set(self.nodes)) != len(self.nodes):
             raise ValueError("two nodes have the same name")
+        if again := set(self.nodes) & set(self.spares):
+            raise ValueError(f"{min(again)} is a spare and a node: a spare is not there at the beginning")
+        if len(set(self.spares)) != len(self.spares):
+            raise ValueError("two spares have the same name")
         if FIRST in self.versions:
             raise ValueError("the version 'first' is what command and env say: give yours another name")
         if self.links and self.links.port not in self.ports:

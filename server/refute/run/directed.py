@@ -89,7 +89,7 @@ def _run(stage: Stage, step: Step, title: str, background: list[tuple[str, Futur
 
 def _heal(stage: Stage, step: HealStep) -> str:
     target = step.target
-    if target != "all" and target not in stage.system.nodes:
+    if target != "all" and target not in stage.system.everyone:
         target = stage.aliases.get(target, target)
         if target in stage.system.states:
             target = stage.resolve(target)[0]

@@ -106,7 +106,7 @@ class LiveSystem:
         """Every node now; its states as they are read past the fault planes, or why they cannot be read."""
         read = {state: self.stage.observer.read_all(state) for state in self.system.states}
         cluster, shown = self.stage.cluster, []
-        for name in self.system.nodes:
+        for name in cluster.present:
             process = cluster.nodes.get(name)
             letter = process_state(process.pid) if process and process.running else ""
             shown.append(
@@ -283,12 +283,12 @@ class LiveSystem:
 
     def _one_node(self, reference: str) -> str:
         nodes = self.stage.resolve(reference)
-        if len(nodes) != 1 or nodes[0] not in self.system.nodes:
+        if len(nodes) != 1 or nodes[0] not in self.stage.cluster.present:
             raise LiveInputError(f"{reference!r} is not one node: {', '.join(nodes) or 'nobody'}")
         return nodes[0]
 
     def _heal_target(self, what: str) -> str:
-        named = {"all", *self.system.nodes}
+        named = {"all", *self.system.everyone}
         for fault in self.faults():
             named |= {fault["fault"], *([fault["label"]] if fault["label"] else [])}
         if what in named:

@@ -19,6 +19,7 @@ from refute.plan.step import Await
 from refute.plan.system_spec import SystemSpec
 from refute.system.cluster import Cluster
 from refute.system.errors import ClusterError
+from refute.system.node import NodeProcess
 from refute.system.observer import Observer, TimedOut
 from refute.workload.client import open_client
 from refute.workload.directed import StepClients
@@ -70,6 +71,7 @@ class Stage:
         self._wanted = wanted
         self._variables = dict(variables)
         self._held = ExitStack()
+        self._endpoints: dict[str, dict[str, tuple[str, int]]] = {}
 
     def __enter__(self) -> Self:
         """Open the records and take the ports; nothing runs yet."""
@@ -107,6 +109,8 @@ class Stage:
         """Prepare the fault planes, start the nodes on them, wait until ready, run the set-up commands."""
         self._try_clients()
         self.nemesis.prepare()
+        self._endpoints.clear()  # those of before were not on the fault planes
+        self.cluster.on_started.append(self._on_started)
         self.cluster.start()
         self.cluster.wait_ready()
         self.cluster.setup()
@@ -131,11 +135,15 @@ class Stage:
             opened.close()
 
     def endpoints(self) -> Endpoints:
-        """Where clients reach each port of each node."""
-        return {
-            node: {port: _host_port(self.cluster.client_address(node, port)) for port in self.system.ports}
-            for node in self.system.nodes
-        }
+        """Where clients reach each port of each node; of a spare, from the time at which it was added."""
+        for node in self.cluster.present:
+            if node not in self._endpoints:
+                reached = {port: self.cluster.client_address(node, port) for port in self.system.ports}
+                self._endpoints[node] = {port: _host_port(where) for port, where in reached.items()}
+        return self._endpoints
+
+    def _on_started(self, _: NodeProcess) -> None:
+        self.endpoints()
 
     def resolve(self, reference: str) -> tuple[str, ...]:
         """The nodes that a reference stands for now. Raises ClusterError where nobody plays the role."""

@@ -63,6 +63,7 @@ class Cluster:
         self.ports: dict[str, dict[str, int]] = {}
         self.nodes: dict[str, NodeProcess] = {}
         self.on_started: list[Callable[[NodeProcess], None]] = []
+        self._joined: set[str] = set()
         self._lease = PortLease()
         self._given = {**spec.variables, **(variables or {})}
         if unknown := set(variables or {}) - set(spec.variables):
@@ -81,10 +82,15 @@ class Cluster:
 
     def allocate(self) -> Mapping[str, Mapping[str, int]]:
         """A free loopback port for each port of each node, the same at every call."""
-        for node in self.spec.nodes:
+        for node in self.spec.everyone:
             if node not in self.ports:
                 self.ports[node] = {name: self._lease.take() for name in self.spec.ports}
         return self.ports
+
+    @property
+    def present(self) -> tuple[str, ...]:
+        """The nodes that take part now: those of the description, and the spares that were started."""
+        return (*self.spec.nodes, *(spare for spare in self.spec.spares if spare in self._joined))
 
     def lease_port(self) -> int:
         """Another free loopback port that stays ours as those of the nodes do; the caller binds it."""
@@ -97,7 +103,10 @@ class Cluster:
         self.placement = self.placement.with_(placement)
 
     def start(self) -> None:
-        """Start all nodes; on any error stop again those that run. Raises ClusterError, ClusterInputError."""
+        """Start all nodes, no spare; on any error stop again those that run.
+
+        Raises ClusterError, ClusterInputError.
+        """
         self.allocate()
         try:
             for node in self.spec.nodes:
@@ -141,6 +150,8 @@ class Cluster:
             version=version,
         )
         self.nodes[node] = process
+        if node in self.spec.spares:
+            self._joined.add(node)
         for told in self.on_started:
             told(process)
         return process
@@ -157,6 +168,12 @@ class Cluster:
         """Stop a node as the description says; returns when the exit is complete."""
         stop = self.spec.stop
         return self.node(node).terminate(signal.Signals[f"SIG{stop.signal}"], stop.grace)
+
+    def dismiss(self, spare: str) -> None:
+        """Stop a spare, if it was started; it takes no part any more."""
+        if spare in self.nodes and self.nodes[spare].running:
+            self.terminate(spare)
+        self._joined.discard(spare)
 
     def restart(self, node: str, version: str | None = None) -> NodeProcess:
         """Stop a node, if it runs, and start it with the same data and ports."""
@@ -228,7 +245,7 @@ class Cluster:
     def variables(self, node: str) -> dict[str, str]:
         """What templates in commands of this node stand for, by name."""
         values = self._own_variables(node)
-        for other in self.spec.nodes:
+        for other in self.spec.everyone:
             values |= {f"{other}.{name}": value for name, value in self._own_variables(other).items()}
             if other != node and self._has_links():
                 values[f"link.{other}"] = self.link_address(node, other)
@@ -311,7 +328,7 @@ class Cluster:
         host = self._placed(node).host
         values = {
             "node": node,
-            "index": str(self.spec.nodes.index(node) + 1),
+            "index": str(self.spec.everyone.index(node) + 1),
             "host": host,
             "data": str(self.data_directory(node)),
             "python": sys.executable,
@@ -331,7 +348,8 @@ class Cluster:
         peers, rendered = self.spec.peers, []
         if not self._has_links():
             return ""
-        for peer in self.spec.nodes:
+        # A spare that is about to join knows of all that are there, and of itself.
+        for peer in (*self.present, *(spare for spare in (node,) if spare not in self.present)):
             if peer == node and not peers.include_self:
                 continue
             address = self.link_address(node, peer)
@@ -367,8 +385,8 @@ class Cluster:
             raise ClusterError(f"port {port} ({name}) is in use in its network namespace", where=node)
 
     def _require_known(self, node: str) -> None:
-        if node not in self.spec.nodes:
-            raise ClusterInputError(f"there is no node {node!r}; there are {', '.join(self.spec.nodes)}")
+        if node not in self.spec.everyone:
+            raise ClusterInputError(f"there is no node {node!r}; there are {', '.join(self.spec.everyone)}")
 
 
 def run_words(argv: Sequence[str], cwd: Path, env: Mapping[str, str], timeout_s: float) -> CommandResult:

@@ -15,7 +15,7 @@ class NewLines:
     def __init__(self, cluster: Cluster, conditions: Sequence[LineCondition]) -> None:
         self._cluster = cluster
         self._patterns = [re.compile(condition.matches) for condition in conditions]
-        nodes = cluster.spec.nodes if conditions else ()
+        nodes = cluster.spec.everyone if conditions else ()
         self._places = {node: self._size(node) for node in nodes}
         self._partial = dict.fromkeys(nodes, b"")
         self._found: set[tuple[int, str]] = set()

@@ -22,12 +22,13 @@ def resolve(
     running: Callable[[], Sequence[str]],
     rng: random.Random | None = None,
     nobody_is_nobody: bool = False,
+    spares: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """The nodes that a reference stands for, in the order of the description.
 
-    A name means a node first, then an alias, then the role of a state, which one node plays at a time
-    (`condition.Claims.settle` says which where several claim it). `any` is the first node that runs, `random`
-    one of those that run, `not REF` all nodes but REF, `client` whoever is not a node.
+    A name means a node or a spare first, then an alias, then the role of a state, which one node plays at a
+    time (`condition.Claims.settle` says which where several claim it). `any` is the first node that runs,
+    `random` one of those that run, `not REF` all nodes but REF, `client` whoever is not a node.
 
     Raises ClusterInputError for a name that means nothing, ClusterError where nobody plays the role; with
     `nobody_is_nobody` the answer is then empty.
@@ -43,9 +44,10 @@ def resolve(
             running=running,
             rng=rng,
             nobody_is_nobody=nobody_is_nobody,
+            spares=spares,
         )
         return tuple(node for node in nodes if node not in without)
-    if text in nodes:
+    if text in nodes or text in spares:
         return (text,)
     if text in aliases:
         return (aliases[text],)
@@ -65,7 +67,7 @@ def resolve(
         if nobody_is_nobody:
             return ()
         raise ClusterError(f"no node is {text} now: {said}")
-    known = [*nodes, *aliases, *states, *_WORDS]
+    known = [*nodes, *spares, *aliases, *states, *_WORDS]
     near = difflib.get_close_matches(text, known, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(dict.fromkeys(known))}"
     raise ClusterInputError(f"{reference!r} is no node, alias or role", hint=hint)

@@ -69,7 +69,7 @@ class Observer:
         self.operation_seen = operation_seen
         self._sources: dict[tuple[str, str], tuple[Source, threading.Lock]] = {}
         self._changed = threading.Condition()
-        self._claims = Claims(spec.nodes)
+        self._claims = Claims(cluster.present)
 
     def __enter__(self) -> Self:
         """Nothing is opened before the first reading."""
@@ -99,7 +99,7 @@ class Observer:
 
     def read_all(self, state: str, nodes: Sequence[str] | None = None) -> dict[str, Observation]:
         """A state at all nodes (or at these), read at the same time."""
-        names = list(nodes or self.spec.nodes)
+        names = list(nodes or self._present())
         for node in names:
             self._source(node, state)
         with ThreadPoolExecutor(max(1, len(names))) as pool:
@@ -111,19 +111,20 @@ class Observer:
         """The nodes that a reference of a plan stands for now; see `node_reference.resolve`."""
         return resolve(
             reference,
-            nodes=self.spec.nodes,
+            nodes=self._present(),
             states=tuple(self.spec.states),
             aliases=aliases or {},
             role=self.role,
             running=self._running,
             rng=rng,
+            spares=self.spec.spares,
         )
 
     def role(self, state: str) -> tuple[str | None, str]:
         """The node that plays a role now, and what every node said; a reading younger than 20 ms is used."""
         self._require_state(state)
         since = time.monotonic_ns() - _FRESH_NS
-        stale = [node for node in self.spec.nodes if self._claims.latest(node, state, since) is None]
+        stale = [node for node in self._present() if self._claims.latest(node, state, since) is None]
         if stale:
             self.read_all(state, stale)
         return self._settle(state, since), self._claims.words([state], since)
@@ -147,14 +148,14 @@ class Observer:
         """
         began_ns = time.monotonic_ns()
         deadline_ns = began_ns + int(condition.timeout * 1e9)
-        needed = states_needed(condition, self.spec.nodes, tuple(self.spec.states), aliases or {})
+        needed = states_needed(condition, self.spec.everyone, tuple(self.spec.states), aliases or {})
         for state in needed:
             self._require_state(state)
         if condition.operation is not None and self.operation_seen is None:
             raise ClusterInputError("nothing is recorded here, so that no operation can be awaited")
         lines = NewLines(self.cluster, condition.lines)
         over = threading.Event()
-        for node in self.spec.nodes if needed else ():
+        for node in self.spec.everyone if needed else ():  # a spare may be added meanwhile
             threading.Thread(
                 target=self._watch, args=(node, needed, over, interval_s), name=f"observe-{node}", daemon=True
             ).start()
@@ -178,6 +179,7 @@ class Observer:
 
     def _look(self, condition: Await, aliases: Mapping[str, str], since_ns: int, lines: NewLines) -> Verdict:
         lines.look()
+        self._present()
         return evaluate(
             condition,
             self._claims,
@@ -206,7 +208,7 @@ class Observer:
     def _watch(self, node: str, states: Sequence[str], over: threading.Event, interval_s: float) -> None:
         while not over.is_set():
             began = time.monotonic()
-            for state in states:
+            for state in states if node in self.cluster.present else ():
                 self.read(node, state)
                 if over.is_set():
                     return
@@ -238,4 +240,9 @@ class Observer:
 
     def _running(self) -> tuple[str, ...]:
         started = self.cluster.nodes
-        return tuple(node for node in self.spec.nodes if node not in started or started[node].running)
+        return tuple(node for node in self._present() if node not in started or started[node].running)
+
+    def _present(self) -> tuple[str, ...]:
+        # Spares come and go: only who takes part now can play a role or keep a condition from holding.
+        self._claims.nodes = self.cluster.present
+        return self._claims.nodes

@@ -239,7 +239,7 @@ class ClientPlane:
         return self._site.run_dir / "client-faults" / fault.id
 
     def _report(self, fault: Fault, node: str) -> Path:
-        number = self._cluster.spec.nodes.index(node) + 1
+        number = self._cluster.spec.everyone.index(node) + 1
         return self._site.run_dir / f"crowd-{fault.id}-{number}.json"
 
 

@@ -49,7 +49,7 @@ class ClockPlane:
 
     def prepare(self) -> Placement:
         """Nodes are started with the shim and a page each. Raises FaultUnavailableError where none can be."""
-        nodes = self._cluster.spec.nodes
+        nodes = self._cluster.spec.everyone
         for node in nodes:
             words, cwd = self._cluster.command(node), self._cluster.working_directory(node)
             if why := refusal(words, self._cluster.environment(node), cwd):

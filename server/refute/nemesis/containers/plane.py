@@ -44,7 +44,7 @@ class DockerPlane:
         """Whatever carries the label of a node is removed when the run is over."""
         self._engine = Engine(engine_socket())
         self._engine.version()
-        for node in self._cluster.spec.nodes:
+        for node in self._cluster.spec.everyone:
             handle = {"engine": self._engine.place, "label": self._label(node)}
             self._site.ledger.resource(f"container of {node}", Undo("remove-container", handle))
         return Placement()
@@ -101,7 +101,7 @@ class DockerPlane:
         if self._engine is None:
             return {}
         values: dict[str, Reading] = {}
-        for node in self._cluster.spec.nodes:
+        for node in self._cluster.spec.everyone:
             found = self._engine.container(self._label(node))
             if found and found["State"].get("Pid"):
                 self._pids[node] = int(found["State"]["Pid"])
@@ -142,7 +142,7 @@ class DockerPlane:
     def close(self) -> None:
         """No container of ours is left, also where the client that had started it was killed."""
         if self._engine is not None:
-            for node in self._cluster.spec.nodes:
+            for node in self._cluster.spec.everyone:
                 VERBS["remove-container"].undo({"engine": self._engine.place, "label": self._label(node)})
             self._engine = None
 

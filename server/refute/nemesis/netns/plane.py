@@ -50,17 +50,17 @@ class NetnsPlane:
         """Build the network; each node is started in its namespace, clients are forwarded into theirs."""
         spec, wanted = self._cluster.spec, self._site.wanted
         names = _with_names(wanted)
-        self._members = {member.name: member for member in members_of(spec.nodes)}
+        self._members = {member.name: member for member in members_of(spec.everyone)}
         environment = {**os.environ, **self._site.environment}
         self._network = Network(
-            *(self._site.ledger.run, spec.nodes, environment),
+            *(self._site.ledger.run, spec.everyone, environment),
             log=self._site.run_dir / "netns.log",
             names=names,
         )
         ledger, network = self._site.ledger, self._network
         ledger.resource("netns holder", Undo("end", handle_of(network.identity, [])))
         ledger.resource("its socket", Undo("remove-socket", {"folder": str(network.folder)}))
-        ports = {(node, port): self._cluster.lease_port() for node in spec.nodes for port in spec.ports}
+        ports = {(node, port): self._cluster.lease_port() for node in spec.everyone for port in spec.ports}
         forwarder = network.forward(
             {way: (self._place(*way), number) for way, number in ports.items()}, environment
         )
@@ -73,7 +73,7 @@ class NetnsPlane:
                     outside={port: f"127.0.0.1:{ports[node, port]}" for port in spec.ports},
                     namespace=network.sockets[node],
                 )
-                for node in spec.nodes
+                for node in spec.everyone
             },
             command_prefix=network.entering(CLIENT),
         )
@@ -86,7 +86,7 @@ class NetnsPlane:
             self._links[fault.id] = ()
             return fault.nodes
         _numbers(fault)  # a parameter in error is found before anything is written
-        nodes = list(self._cluster.spec.nodes)
+        nodes = list(self._cluster.present)
         if involves_clients(fault.nodes, fault.parameters):
             nodes.append(CLIENT)
         self._links[fault.id] = links_of(nodes, fault.nodes, fault.parameters, self._site.rng)

@@ -56,7 +56,7 @@ class ProcessPlane:
     def prepare(self) -> Placement:
         """Nodes carry the mark of their run, so that strays are found."""
         marked = NodePlacement(env=self._site.environment)
-        return Placement(nodes=dict.fromkeys(self._cluster.spec.nodes, marked))
+        return Placement(nodes=dict.fromkeys(self._cluster.spec.everyone, marked))
 
     def targets(self, fault: Fault) -> tuple[str, ...]:
         """The nodes themselves; at least one, and each running."""

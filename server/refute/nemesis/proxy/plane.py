@@ -129,7 +129,9 @@ class ProxyPlane:
             raise FaultInputError(
                 "clients reach the nodes past the proxy plane", hint="write links: {clients: proxied}"
             )
-        nodes = [*spec.nodes, CLIENT] if involves_clients(fault.nodes, fault.parameters) else list(spec.nodes)
+        nodes = list(self._cluster.present)
+        if involves_clients(fault.nodes, fault.parameters):
+            nodes.append(CLIENT)
         pairs = links_of(nodes, fault.nodes, fault.parameters, self._site.rng)
         real = set(self._all_links())
         self._links[fault.id] = tuple(pair for pair in pairs if pair in real)
@@ -235,23 +237,23 @@ class ProxyPlane:
         # Where connections between nodes arrive; clients have ports of their own, or are on the plane.
         spec = self._cluster.spec
         assert spec.links is not None
-        return {self._cluster.ports[node][spec.links.port]: node for node in spec.nodes}
+        return {self._cluster.ports[node][spec.links.port]: node for node in spec.everyone}
 
     def _listeners(self) -> list[tuple[str | None, str, str]]:
         spec = self._cluster.spec
         assert spec.links is not None
         port = spec.links.port
         if spec.links.callers == "shared":
-            found: list[tuple[str | None, str, str]] = [(None, callee, port) for callee in spec.nodes]
+            found: list[tuple[str | None, str, str]] = [(None, callee, port) for callee in spec.everyone]
         else:
-            found = [(a, b, port) for a in spec.nodes for b in spec.nodes if a != b]
+            found = [(a, b, port) for a in spec.everyone for b in spec.everyone if a != b]
         if spec.links.clients == "proxied":
-            found += [(CLIENT, node, each) for node in spec.nodes for each in spec.ports if each != port]
+            found += [(CLIENT, node, each) for node in spec.everyone for each in spec.ports if each != port]
         return found
 
     def _all_links(self) -> Links:
         spec = self._cluster.spec
-        nodes = list(spec.nodes)
+        nodes = list(spec.everyone)
         if spec.links is not None and spec.links.clients == "proxied":
             nodes.append(CLIENT)
         return tuple((a, b) for a in nodes for b in nodes if a != b)

@@ -133,7 +133,7 @@ class LimitedNodes:
 
     def _make_groups(self, kind: str) -> None:
         place = _hierarchy_for(kind)
-        for number, node in enumerate(self._cluster.spec.nodes, 1):
+        for number, node in enumerate(self._cluster.spec.everyone, 1):
             group = Group(place.version, place.root / f"refute-{self._site.ledger.run}-{number}")
             if group not in self._groups.values():
                 undo = Undo("dissolve-group", {"back": str(place.own), **_handle(group)})

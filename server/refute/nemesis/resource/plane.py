@@ -62,7 +62,7 @@ class ResourcePlane:
         if not nodes:
             raise FaultInputError(f"{fault.kind}: name a node")
         for node in nodes:
-            if node not in self._cluster.spec.nodes:
+            if node not in self._cluster.present:
                 raise FaultInputError(f"{fault.kind}: {node} is no node", where=node)
             try:
                 self._means[fault.kind].check(fault, node)
@@ -117,5 +117,5 @@ class ResourcePlane:
         return list({id(means): means for means in self._means.values()}.values())
 
     def _nodes(self, fault: Fault) -> tuple[str, ...]:
-        everybody = tuple(self._cluster.spec.nodes) if fault.kind == "noisy-neighbour" else ()
+        everybody = self._cluster.present if fault.kind == "noisy-neighbour" else ()
         return fault.nodes or everybody

@@ -33,7 +33,7 @@ class NodeLogs:
 
     def measure(self) -> Mapping[str, Reading]:
         """`n1.storage.disk-full_lines`, one for each node."""
-        return {f"{node}.storage.{self._name}": self._count(node) for node in self._cluster.spec.nodes}
+        return {f"{node}.storage.{self._name}": self._count(node) for node in self._cluster.spec.everyone}
 
     def signal(self, node: str, readings: Readings, *, until_after: bool = False) -> Signal:
         """That a node names the error more often than before the fault; `until_after` its healing."""

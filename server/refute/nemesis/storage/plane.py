@@ -63,7 +63,7 @@ class StoragePlane:
         self._add(SystemCalls(self._site, files))
         self._add(DamagedFiles(self._site, files))
         if "swapped-file" in wanted:
-            keep = keeping(self._site, {node: self._data(node) for node in self._cluster.spec.nodes})
+            keep = keeping(self._site, {node: self._data(node) for node in self._cluster.spec.everyone})
             nodes = {node: keep[node].with_(nodes.get(node, NodePlacement())) for node in keep}
         return Placement(nodes=nodes)
 

@@ -116,7 +116,7 @@ class SystemCalls:
     def measure(self) -> Snapshot:
         """Calls that were changed, threads that were held, lines that name an error, and how nodes ended."""
         values: dict[str, Reading] = {}
-        for node in self._cluster.spec.nodes:
+        for node in self._cluster.spec.everyone:
             at = self._at.get(node)
             values[f"{node}.storage.injected"] = at.tracer.injected() if at else 0
             values[f"{node}.storage.held"] = at.holds.count if at and at.holds else 0

@@ -38,7 +38,7 @@ class Volumes:
         self.of: dict[str, Volume] = {}
         site.ledger.resource("volumes", Undo("end", handle_of(namespace.holder, [])))
         try:
-            for node in site.cluster.spec.nodes:
+            for node in site.cluster.spec.everyone:
                 image = None if namespace.own_users else site.run_dir / "storage" / f"{node}.img"
                 if image is not None:
                     site.ledger.resource(f"image of {node}", Undo("remove-image", {"image": str(image)}))

@@ -65,8 +65,8 @@ class ToxiproxyPlane:
         self._api = Api(address())
         self._api.version()
         links: dict[tuple[str, str], str] = {}
-        for caller in spec.nodes:
-            for callee in (node for node in spec.nodes if node != caller):
+        for caller in spec.everyone:
+            for callee in (node for node in spec.everyone if node != caller):
                 name = f"refute-{self._site.ledger.run}-{caller}-{callee}"
                 handle = {"api": self._api.place, "proxy": name}
                 self._site.ledger.resource(f"toxiproxy's {name}", Undo("remove-proxy", handle))

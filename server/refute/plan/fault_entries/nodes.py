@@ -6,6 +6,7 @@ from functools import partial
 
 from refute.plan.fault_entry import FaultEntry, Parameter
 
+_OTHERS_SAY_SO = "another node lists other members than before"
 _VERSION = Parameter(
     "version",
     "text",
@@ -115,21 +116,48 @@ ENTRIES = (
                     "data", "choice", "the node's data before it joins again", "aside", ("aside", "keep")
                 ),
                 _VERSION,
+                *more,
             ),
-            needs="these three commands in the system's description",
+            needs="these three commands in the system's description" + needs,
             probe="it needs nothing of the machine",
             injector="exit status of the system's own command, which alone proves nothing",
-            victim="another node lists other members than before",
-            cleanup="the opposite command is run, the members of before are listed, the node is started",
+            victim=victim,
+            cleanup=f"the opposite command is run, the members of before are listed, the node is {ends}",
             infidelities=(
                 "it goes as well as the system's own commands do",
                 "where we are killed, the guard runs the opposite command and does not start the node",
             ),
         )
-        for kind, does in (
-            ("add", "a node that was not there from the start joins"),
-            ("remove", "a node is told to leave, and stopped; healed, it joins again, empty"),
-            ("replace", "a node leaves, is stopped, and joins again at once, empty, under its old name"),
+        for kind, does, needs, victim, ends, more in (
+            (
+                "add",
+                "a spare, described and not started so far, joins and gets ready; healed, it leaves and is "
+                "stopped",
+                ", and one of its spares",
+                f"{_OTHERS_SAY_SO}, and the new node is ready as the description says",
+                "stopped",
+                (
+                    Parameter(
+                        "start", "choice", "when it starts, of the command", "after", ("after", "before")
+                    ),
+                ),
+            ),
+            (
+                "remove",
+                "a node is told to leave, and stopped; healed, it joins again, empty",
+                "",
+                _OTHERS_SAY_SO,
+                "started",
+                (),
+            ),
+            (
+                "replace",
+                "a node leaves, is stopped, and joins again at once, empty, under its old name",
+                "",
+                _OTHERS_SAY_SO,
+                "started",
+                (),
+            ),
         )
     ),
 )

@@ -25,6 +25,7 @@ READING = {
     "unknown-system": "a scenario without a system cannot run",
     "unknown-operation": "an operation that the client does not know fails before it reaches the system",
     "unknown-node": "a fault at a node that does not exist lands nowhere",
+    "not-a-spare": "a node that is there from the beginning cannot be added",
     "unknown-state": "a state that is not described can be neither awaited nor taken as evidence",
     "unknown-client": "a client that is not described sends nothing",
     "unknown-command": "a command that is not described is not run",

@@ -1,0 +1,247 @@
+"""A spare joins by the system's own command, gets ready, and is gone again after the heal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from refute.errors import RefuteError
+from refute.nemesis.errors import FaultInputError, NemesisError
+from refute.nemesis.marked import NAME
+from refute.nemesis.membership import plane as membership_plane
+from refute.plan.step import Await
+from refute.system.cluster import Cluster
+from refute.system.errors import ClusterError
+from refute.system.observer import Seen
+from refute.system.process_table import processes_with_mark
+from tests.nemesis.conftest import Room
+from tests.nemesis.owners import Owner, nothing_left
+from tests.nemesis.peers import ask, become, eventually, peer_spec
+from tests.nemesis.test_membership_plane import commands, members
+from tests.nemesis.test_process_plane import moved
+
+__all__ = ["members"]
+ADD = {"plane": "membership", "kind": "add", "command": "join", "undo": "leave", "members": "list"}
+
+
+@pytest.fixture
+def with_a_spare(open_room: Callable[..., Room], members: Path) -> Room:
+    return open_room(3, spares=1, commands=commands(members))
+
+
+def added(**parameters: Any) -> dict[str, Any]:
+    return {"fault": {**ADD, **parameters}}
+
+
+def of_the_spare(room: Room) -> list[int]:
+    mark = f"{room.nemesis.environment['REFUTE_RUN']}/spare-n4"
+    return [process.pid for process in processes_with_mark(NAME, mark)]
+
+
+@pytest.mark.fault("membership", "add", shows="landing")
+def test_a_spare_joins_serves_and_is_gone_after_the_heal(with_a_spare: Room, members: Path) -> None:
+    room = with_a_spare
+    assert room.cluster.present == ("n1", "n2", "n3")
+    assert "n4" not in room.cluster.nodes
+    name = room.apply(added(), "n4")
+    assert members.read_text().split() == ["n1", "n2", "n3", "n4"]
+    assert room.cluster.present == ("n1", "n2", "n3", "n4")
+    assert ask(room.cluster, "n4")["boots"] == 1
+    assert len(of_the_spare(room)) == 1
+    assert room.nemesis.heal(name).failed == {}
+    landing = room.nemesis.landing(name)
+    assert landing.landed, landing.missing
+    assert moved(landing) == {
+        "injector": ["n4: the command"],
+        "victim": ["members as n1 lists them", "n4: it is ready"],
+    }
+    assert [landing.signals[1].before, landing.signals[1].during] == ["n1\nn2\nn3", "n1\nn2\nn3\nn4"]
+    assert members.read_text().split() == ["n1", "n2", "n3"]
+    assert room.cluster.present == ("n1", "n2", "n3")
+    assert not room.cluster.node("n4").running
+    assert of_the_spare(room) == []
+    assert room.nemesis.heal(name).healed == ()
+
+
+def test_a_spare_that_joins_again_begins_empty(with_a_spare: Room) -> None:
+    room = with_a_spare
+    first = room.apply(added(), "n4")
+    room.nemesis.heal(first)
+    room.apply(added(start="before"), "n4")
+    assert ask(room.cluster, "n4")["boots"] == 1
+    assert (room.cluster.root / "aside" / f"{first}-4" / "boots").is_file()
+
+
+def test_an_added_node_is_one_of_all_until_it_is_gone(with_a_spare: Room) -> None:
+    room = with_a_spare
+    assert room.observer.resolve("all") == ("n1", "n2", "n3")
+    name = room.apply(added(), "n4")
+    assert room.observer.resolve("all") == ("n1", "n2", "n3", "n4")
+    become(room.cluster, "n4", "leader", 7)
+    seen = room.observer.wait_for(Await.model_validate({"leader": "known", "every_node": "accepts"}))
+    assert isinstance(seen, Seen)
+    assert seen.roles == {"leader": "n4"}
+    room.nemesis.heal(name)
+    assert room.observer.resolve("not n1") == ("n2", "n3")
+    with pytest.raises(ClusterError, match="no node is leader now"):
+        room.observer.resolve("leader")
+
+
+def test_links_to_an_added_node_are_on_the_plane(with_a_spare: Room) -> None:
+    room = with_a_spare
+    room.apply(added(), "n4")
+    assert eventually(lambda: ask(room.cluster, "n1")["received"].get("n4", 0) > 0)
+    cut = room.apply({"isolate": "n4"}, "n4")
+    assert eventually(lambda: "n4->n1" in room.nemesis.landing(cut).proven)
+    assert room.nemesis.heal(cut).failed == {}
+
+
+@pytest.mark.fault("membership", "add", shows="not landing")
+def test_a_node_that_serves_and_is_no_member_was_not_added(
+    with_a_spare: Room, members: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(membership_plane, "_CHANGES_WITHIN_S", 0.3)
+    room = with_a_spare
+    name = room.apply(added(command="idle"), "n4")
+    assert ask(room.cluster, "n4")["boots"] == 1
+    assert room.nemesis.heal(name).failed == {}
+    landing = room.nemesis.landing(name)
+    assert not landing.landed
+    assert landing.missing[0] == "members as n1 lists them did not move"
+    assert of_the_spare(room) == []
+    assert members.read_text().split() == ["n1", "n2", "n3"]
+
+
+def test_a_node_that_never_gets_ready_is_taken_out_of_the_members_again(
+    open_room: Callable[..., Room], members: Path
+) -> None:
+    broken = {"command": ["sh", "-c", "sleep 60"]}
+    room = open_room(3, spares=1, commands=commands(members), versions={"broken": broken})
+    monkeypatched = room.cluster.spec.model_copy(update={"ready_timeout": 0.5})
+    room.cluster.spec = monkeypatched
+    with pytest.raises(ClusterError, match="n4"):
+        room.apply(added(version="broken"), "n4")
+    assert members.read_text().split() == ["n1", "n2", "n3"]
+    assert room.nemesis.active() == ()
+    assert room.cluster.present == ("n1", "n2", "n3")
+    assert of_the_spare(room) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [("broken", r"the command failed \(exit 3\): not allowed"), ("stuck", "the command did not end in 0 s")],
+)
+def test_a_command_that_does_not_do_it_leaves_no_node_behind(
+    open_room: Callable[..., Room], members: Path, command: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Cluster.run_command
+    monkeypatch.setattr(Cluster, "run_command", lambda *words: real(*words, timeout_s=0.2))
+    room = open_room(3, spares=1, commands=commands(members) | {"stuck": ["sleep", "30"]})
+    with pytest.raises(NemesisError, match=says):
+        room.apply(added(command=command), "n4")
+    assert room.nemesis.active() == ()
+    assert "n4" not in room.cluster.nodes
+    assert members.read_text().split() == ["n1", "n2", "n3"]
+
+
+def test_a_heal_whose_command_fails_is_loud_and_tried_again(with_a_spare: Room, members: Path) -> None:
+    room = with_a_spare
+    name = room.apply(added(undo="broken"), "n4")
+    failed = room.nemesis.heal(name).failed
+    assert "the command that undoes it failed (exit 3): not allowed" in failed[name]
+    assert ask(room.cluster, "n4")["boots"] == 1  # a member that was not told to leave is left running
+    members.write_text("n1\nn2\nn3\n")
+    assert room.nemesis.heal(name).failed == {}
+    assert of_the_spare(room) == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "says"),
+    [(("n2",), "n2 is no spare; there are n4"), ((), "name one node"), (("n9",), "there is no node 'n9'")],
+)
+def test_only_a_spare_can_be_added(with_a_spare: Room, nodes: tuple[str, ...], says: str) -> None:
+    with pytest.raises(FaultInputError, match=says):
+        with_a_spare.apply(added(), *nodes)
+    assert with_a_spare.phases == []
+
+
+def test_a_spare_is_added_once_and_leaves_by_its_heal_alone(with_a_spare: Room) -> None:
+    with pytest.raises(RefuteError, match="n4 is a spare; heal the fault that added it"):
+        with_a_spare.apply(added(kind="remove"), "n4")
+    with_a_spare.apply(added(), "n4")
+    with pytest.raises(NemesisError, match="it was added already"):
+        with_a_spare.apply(added(), "n4")
+
+
+def test_a_system_without_spares_says_where_they_are_named(
+    open_room: Callable[..., Room], members: Path
+) -> None:
+    with pytest.raises(FaultInputError, match="the system's description has none") as caught:
+        open_room(2, commands=commands(members)).apply(added(), "n1")
+    assert "spares" in str(caught.value.hint)
+
+
+@pytest.mark.fault("membership", "add", shows="nothing left")
+@pytest.mark.parametrize("moment", ["while it joins", "when it has joined"])
+def test_the_guard_sends_a_spare_away_when_the_owner_is_killed(
+    own: Callable[..., Owner], members: Path, moment: str
+) -> None:
+    asked = {key: value for key, value in ADD.items() if key not in ("plane", "kind")}
+    if moment == "while it joins":  # the command lasts, and the owner is killed in it
+        slow = {"join": ["sh", "-c", f"echo {{node}} >> {members}; sleep 60"]}
+        owner = own(spares=1, commands=commands(members) | slow, at_last=["membership", "add", asked, ["n4"]])
+        assert eventually(lambda: "n4" in members.read_text(), 15)
+    else:
+        owner = own(spares=1, commands=commands(members), also=[["membership", "add", asked, ["n4"]]])
+        assert members.read_text().split() == ["n1", "n2", "n3", "n4"]
+    owner.process.kill()
+    assert eventually(lambda: owner.healed_by().get("f3") == "guard", 15)
+    assert members.read_text().split() == ["n1", "n2", "n3"]
+    assert eventually(lambda: nothing_left(owner), 15)
+    assert not processes_with_mark(NAME, f"{owner.run}/spare-n4")
+
+
+def test_two_runs_add_spares_of_the_same_name(open_room: Callable[..., Room], tmp_path: Path) -> None:
+    rooms = []
+    for number in range(2):
+        file = tmp_path / f"members{number}"
+        file.write_text("n1\nn2\n")
+        rooms.append(open_room(2, spares=("n4",), commands=commands(file)))
+        rooms[-1].apply(added(), "n4")
+    first, second = rooms
+    assert first.nemesis.heal().failed == {}
+    assert of_the_spare(first) == []
+    assert len(of_the_spare(second)) == 1
+    assert ask(second.cluster, "n4")["boots"] == 1
+
+
+def test_a_spare_has_ports_of_its_own_and_a_number_after_the_nodes(tmp_path: Path) -> None:
+    spec = peer_spec(2, spares=2)
+    assert (spec.nodes, spec.spares) == (("n1", "n2"), ("n3", "n4"))
+    with Cluster(spec, root=tmp_path, plan_dir=tmp_path) as cluster:
+        assert set(cluster.ports) == {"n1", "n2", "n3", "n4"}
+        assert cluster.variables("n4")["index"] == "4"
+        assert sorted(part.split("=")[0] for part in cluster.variables("n4")["peers"].split(",")) == [
+            "n1",
+            "n2",
+        ]
+        assert "n3" not in cluster.variables("n1")["peers"]
+        assert cluster.variables("n1")["addresses.client"].count(",") == 1
+
+
+@pytest.mark.parametrize(
+    ("spares", "says"),
+    [(["n1"], "n1 is a spare and a node"), (["n4", "n4"], "two spares have the same name")],
+)
+def test_a_spare_is_nobody_else(spares: list[str], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        peer_spec(3, spares=spares)
+
+
+def test_the_environment_of_the_commands_has_no_mark(with_a_spare: Room) -> None:
+    assert NAME not in with_a_spare.cluster.environment("n4")
+    assert NAME not in os.environ
