@@ -108,7 +108,10 @@ def _add_repository_commands(commands: Any) -> None:
         parser.add_argument("--jsonl", action="store_true", help="one item a line, in rank order")
         if name == "scope":
             parser.add_argument(
-                "--change", required=True, metavar="A..B", help="a commit, a range or a branch"
+                "--change",
+                default="HEAD",
+                metavar="A..B",
+                help="a commit, a range or a branch (default: HEAD)",
             )
         else:
             parser.add_argument("--revision", default="HEAD")

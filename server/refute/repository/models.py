@@ -256,6 +256,9 @@ class ChangedFile(Fact):
     lines: tuple[tuple[int, int], ...]
     symbols: tuple[str, ...]
     only_comments: bool
+    old_path: str = ""
+    unread: str = ""  # why its lines were not compared: binary, missing objects, submodule
+    dependencies: bool = False
 
 
 class ChangeScope(Fact):
@@ -269,7 +272,7 @@ class ChangeScope(Fact):
     claims: tuple[Claim, ...]
     tests: tuple[RelatedTest, ...]
     callers: tuple[MapItem, ...]
-    needs_distributed_test: bool
+    needs_distributed_test: bool | None  # None: it cannot be told
     why: str
     left_out: dict[str, int] = {}
     notes: tuple[str, ...] = ()

@@ -148,7 +148,8 @@ def toolbox_text(found: Toolbox, limit: int) -> str:
 def scope_text(found: ChangeScope, limit: int) -> str:
     """The judgement first, then files, claims, surfaces, callers and tests."""
     lines = [f"{found.name} {found.base[:12]}..{found.head[:12]}: {len(found.files)} files. {found.why}"]
-    lines.append("distributed test: " + ("yes" if found.needs_distributed_test else "not needed"))
+    needed = {True: "yes", False: "not needed", None: "cannot be told, so do not leave it out"}
+    lines.append(f"distributed test: {needed[found.needs_distributed_test]}")
     lines += [f"note: {note}" for note in found.notes]
     for file in found.files[:60]:
         lines.append(
@@ -169,4 +170,5 @@ def scope_text(found: ChangeScope, limit: int) -> str:
             "tests: "
             + ", ".join(f"{test.name[:60]} ({test.place}, {test.strength})" for test in found.tests[:20])
         )
+    lines.append(f"left out: {_counted(found.left_out)}")
     return _bounded(lines, limit, "the scope")

@@ -89,7 +89,9 @@ def _tool(entry: ToolboxEntry) -> FoundThing:
 
 def _change(change: ChangeScope) -> FoundChange:
     paths = tuple(file.path for file in change.files)
-    return FoundChange(change.base, change.head, paths, change.needs_distributed_test, change.why)
+    return FoundChange(
+        change.base, change.head, paths, change.needs_distributed_test is not False, change.why
+    )
 
 
 def citation_reader(root: Path) -> ReadCitation:

@@ -27,7 +27,7 @@ class ScopeChangeRequest(Request):
     """A commit, a range `A..B` or a branch."""
 
     repository: str
-    change: str
+    change: str = "HEAD"
 
 
 class ExtractClaimsRequest(RepositoryRequest):

@@ -1,0 +1,174 @@
+"""Judges whether a change calls for a distributed test at all, or is words, layout, tests and tools alone."""
+
+# ruff: noqa: E501  (a table of patterns is read by its rows)
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from refute.repository.comments import comment_marks
+from refute.repository.differences import Change
+from refute.repository.file_kinds import GRAMMARS, PROSE, language_of, role_of
+from refute.repository.mirror import RepositorySnapshot, SourceFile
+from refute.repository.models import ChangedFile, Claim, MapItem
+from refute.repository.syntax import read_syntax
+
+_STARTS_COMMENT = re.compile(r"^\s*(?://|/\*|\*|#|[rRbBuU]{0,2}(?:\"\"\"|'''|\"|')|@\w*doc\b)")
+# comments that a compiler, an interpreter, a framework or a fault injector obeys
+_DIRECTIVE = re.compile(
+    r"^\s*(?://go:|// ?\+build|//\s*gofail:|#!|#\s*-\*-|//\s*@ts-|#\s*(?:frozen_string_literal|cython:|distutils:)|"
+    r"/\*!\d|\*\s*@[A-Z]\w*[\\(])"
+)
+_QUIET_ROLES = frozenset({"entry", "document", "reference", "news", "licence", "translation", "example"})
+_BESIDE_ROLES = frozenset({"ci", "build", "tooling", "test", "data"})
+# what a program only shows, and what only people and their editors read
+_INERT = re.compile(
+    r"\.(png|jpe?g|gif|svg|ico|webp|bmp|pdf|ttf|otf|woff2?|eot|mp[34]|mov|webm|puml|drawio|excalidraw|css|scss|less|csv|tsv|log|asc|pub|sig|"
+    r"gitignore|gitattributes|gitmodules|gitkeep|mailmap|editorconfig|dockerignore|npmignore|helmignore|prettierrc|nojekyll)$|"
+    r"(^|/)(\.[^/]+|[^/.]*(rc|ignore)|CODEOWNERS|[A-Z_]+)$", re.I)  # fmt: skip
+_MANIFEST = re.compile(
+    r"(^|/)(go\.(mod|sum|work)|cargo\.(toml|lock)|pom\.xml|build\.gradle(\.kts)?|[^/]*versions?[^/]*\.(toml|gradle|properties|props|sbt|scala)|"
+    r"dependencies\.(gradle|scala|sbt|kt)|build\.sbt|package(-lock)?\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|mix\.(exs|lock)|"
+    r"gemfile(\.lock)?|[^/]+\.gemspec|requirements[^/]*\.(txt|in)|setup\.(py|cfg)|pyproject\.toml|poetry\.lock|uv\.lock|pipfile(\.lock)?|"
+    r"composer\.(json|lock)|package\.(swift|resolved)|[^/]+\.(cs|fs|vb)proj|directory\.packages\.props|packages\.config|"
+    r"build\.zig(\.zon)?|rebar\.(config|lock)|project\.clj|deps\.edn|conanfile\.\w+|vcpkg\.json|erlang\.mk|module\.bazel|workspace(\.bazel)?)$", re.I)  # fmt: skip
+_DEPENDENCY = re.compile(r"\d+\.\d+|\b[0-9a-f]{40}\b|\bgit\b|\bpath\s*=")
+_OWN_VERSION = re.compile(
+    r"^\s*[\"']?@?(?:package_?)?version[\"']?\s*[:=(]?\s*[\"']|^\s*\w+\.version\s*=", re.I
+)
+_TOKEN = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`|\w+|[^\w\s]")
+_LAYOUT_MATTERS = frozenset({"python", "yaml", "make", "haskell", "fsharp", "nim", "just"})
+
+
+def only_comments(snapshot: RepositorySnapshot, change: Change) -> bool:
+    """Whether nothing but comments, doc strings and layout changed; a rename or a mode alone counts."""
+    language = language_of(change.path)
+    if change.unread or language in PROSE:
+        return False
+    if not change.added and not change.removed:
+        return change.status == "renamed" or change.old_blob == change.new_blob
+    added, removed = [text for _, text in change.added], [text for _, text in change.removed]
+    if any(_DIRECTIVE.match(text) for text in (*added, *removed)):
+        return False
+    # hunk by hunk: a line that moves elsewhere is no layout
+    if all(_TOKEN.findall("\n".join(old)) == _TOKEN.findall("\n".join(new)) for old, new in change.hunks):
+        return language not in _LAYOUT_MATTERS
+    if language not in GRAMMARS:
+        marks = comment_marks(language)
+        lines = [text.strip() for text in (*added, *removed)]
+        return bool(marks) and all(not text or text.startswith(marks) for text in lines)
+    sides = ((change.new_blob, change.added), (change.old_blob, change.removed))
+    return all(_in_comments(snapshot, blob, language, rows) for blob, rows in sides)
+
+
+def _in_comments(
+    snapshot: RepositorySnapshot, blob: str, language: str, rows: Sequence[tuple[int, str]]
+) -> bool:
+    """Whether each of these lines is blank or lies whole in a comment or a doc string of the file."""
+    wanted = {number for number, text in rows if text.strip()}
+    if not wanted:
+        return True
+    data = next((data for _, data in snapshot.contents([SourceFile("", blob, 0)])), b"") if blob else b""
+    try:
+        syntax = read_syntax(data, language)
+    except (ImportError, OSError, ValueError):
+        return False
+    if syntax.broken and not all(_STARTS_COMMENT.match(text) for _, text in rows if text.strip()):
+        return False
+    lines = data.decode("utf-8", "replace").split("\n")
+    quiet: set[int] = set()
+    for block in syntax.comments:
+        alone = _STARTS_COMMENT.match(lines[block.line - 1])
+        ends_alone = (
+            "*/" not in lines[block.end_line - 1] or not lines[block.end_line - 1].split("*/")[-1].strip()
+        )
+        quiet.update(range(block.line if alone else block.line + 1, block.end_line + bool(ends_alone)))
+    return wanted <= quiet
+
+
+def moves_dependencies(change: Change) -> bool:
+    """Whether a manifest or a lock file names other versions of what the product is built of."""
+    if not _MANIFEST.search(change.path):
+        return False
+    if not _stands_among_code(change.path):  # of the tests, the tools, the examples
+        return False
+    lines = [text for _, text in (*change.added, *change.removed)]
+    return any(_DEPENDENCY.search(text) and not _OWN_VERSION.match(text) for text in lines)
+
+
+def _stands_among_code(path: str) -> bool:
+    folder = path.rpartition("/")[0]
+    return not folder or role_of(f"{folder}/x.go") == "code"
+
+
+def judge(
+    files: Sequence[ChangedFile], claims: Sequence[Claim], surfaces: Sequence[MapItem]
+) -> tuple[bool, str]:
+    """Whether a distributed test is needed, and why, in a sentence. In doubt it is."""
+    if not files:
+        return False, "Nothing changed."
+    loud = [file for file in files if not _is_quiet(file)]
+    if not loud:
+        return False, _why_quiet(files, claims)
+    product = [file for file in loud if _is_product(file)]
+    if not product:
+        if all(file.role == "test" for file in loud):
+            return False, "Only tests changed: run them; the product needs no new distributed test."
+        return (
+            False,
+            "Only build files, CI or tooling changed: no distributed test, but check what is shipped.",
+        )
+    return True, _why_needed(product, claims, surfaces)
+
+
+def _is_quiet(file: ChangedFile) -> bool:
+    if file.unread == "submodule":
+        return False
+    if file.role in _QUIET_ROLES:
+        return True
+    if file.status == "renamed" and not file.added and not file.removed:
+        same = (role_of(file.old_path), language_of(file.old_path)) == (file.role, file.language)
+        return same and file.role in ("code", "test") and file.language not in ("sql", "other")
+    return file.only_comments
+
+
+def _is_product(file: ChangedFile) -> bool:
+    """Whether what runs in production can differ now."""
+    if file.unread == "submodule" or file.dependencies:
+        return True
+    if file.role == "data":
+        inert = _INERT.search(file.path) or _MANIFEST.search(file.path)
+        return not inert and _stands_among_code(file.path)
+    return file.role not in _BESIDE_ROLES
+
+
+def _why_quiet(files: Sequence[ChangedFile], claims: Sequence[Claim]) -> str:
+    if any(file.role not in _QUIET_ROLES for file in files):
+        return "Only comments, formatting or names of files changed: this needs no distributed test."
+    promised = sum(claim.path in {file.path for file in files} for claim in claims)
+    return "Only documents changed: this needs no distributed test." + (
+        f" {promised} claims were reworded: read whether the promise itself moved." if promised else ""
+    )
+
+
+def _why_needed(product: Sequence[ChangedFile], claims: Sequence[Claim], surfaces: Sequence[MapItem]) -> str:
+    parts: list[str] = []
+    code = sum(file.role in ("code", "interface", "settings") and not file.unread for file in product)
+    if code:
+        parts.append(f"product code changed in {code} file{'s' if code > 1 else ''}")
+    moved = [file.path for file in product if file.unread == "submodule"]
+    if moved:
+        parts.append(f"submodules moved ({', '.join(moved[:3])}), which were not entered")
+    built_of = [file.path for file in product if file.dependencies]
+    if built_of:
+        parts.append(f"the product is built of other versions ({', '.join(built_of[:3])})")
+    if not parts:
+        parts.append(
+            f"files that the product may read changed ({', '.join(file.path for file in product[:3])})"
+        )
+    if claims:
+        parts.append(f"{len(claims)} claims rest on changed lines")
+    kinds = sorted({item.kind for item in surfaces})
+    because = ", ".join(parts) + (f", touching {', '.join(kinds[:6])}" if kinds else "")
+    return because[0].upper() + because[1:] + "."
