@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from refute.history.fault import Landing
-from refute.nemesis.nemesis import Nemesis
+from refute.nemesis.nemesis import HANG_S, Nemesis
 from refute.nemesis.storage.volume import loops_of
 from refute.plan.system_spec import SystemSpec
 from refute.system.cluster import Cluster
@@ -40,7 +40,9 @@ SYNCING = [*diary_spec().command, "--sync"]
 
 
 @contextmanager
-def diaries(root: Path, *wanted: str, nodes: int = 1, run: str = "run", **changes: Any) -> Iterator[Room]:
+def diaries(
+    root: Path, *wanted: str, nodes: int = 1, run: str = "run", hang_s: float = HANG_S, **changes: Any
+) -> Iterator[Room]:
     """A running system, prepared for these kinds of storage faults; afterwards nothing of it may be left."""
     spec = diary_spec(nodes, **changes)
     place = root / run
@@ -56,6 +58,7 @@ def diaries(root: Path, *wanted: str, nodes: int = 1, run: str = "run", **change
             rng=Random(1),
             on_event=events.append,
             wanted=frozenset(("storage", kind) for kind in wanted),
+            hang_s=hang_s,
         ) as nemesis,
     ):
         nemesis.prepare()
@@ -80,10 +83,15 @@ def lines(cluster: Cluster, node: str) -> list[str]:
 
 
 def ask(cluster: Cluster, node: str, body: bytes | None) -> dict[str, Any]:
-    request = urllib.request.Request(f"http://{cluster.address(node, 'client')}/", data=body)
+    return answer(cluster.address(node, "client"), body)
+
+
+def answer(address: str, body: bytes | None) -> dict[str, Any]:
+    """What the diary at this address says to a line, or to the question what it holds."""
+    request = urllib.request.Request(f"http://{address}/", data=body)
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return dict(json.loads(answer.read()))
+        with urllib.request.urlopen(request, timeout=10) as answered:
+            return dict(json.loads(answered.read()))
     except urllib.error.HTTPError as error:
         return dict(json.loads(error.read()))
 

@@ -431,6 +431,8 @@ def test_another_runs_neighbours_are_left_alone(open_servers: Callable[..., Room
 @pytest.mark.fault("resource", "cpu", shows="nothing left")
 @pytest.mark.fault("resource", "freezer", shows="nothing left")
 @pytest.mark.fault("resource", "noisy-neighbour", shows="nothing left")
+@pytest.mark.fault("resource", "memory", shows="nothing left")
+@pytest.mark.fault("resource", "io", shows="nothing left")
 def test_the_guard_lifts_limits_when_the_owner_is_killed(own: Callable[..., Owner]) -> None:
     owner = own(
         also=[
@@ -438,6 +440,8 @@ def test_the_guard_lifts_limits_when_the_owner_is_killed(own: Callable[..., Owne
             ["resource", "freezer", {}, ["n3"]],
             ["resource", "descriptors", {"spare": 3}, ["n2"]],
             ["resource", "noisy-neighbour", {"workers": 1}, []],
+            ["resource", "memory", {"spare": "64MiB"}, ["n2"]],
+            ["resource", "io", {"rate": "10MB/s"}, ["n2"]],
         ]
     )
     mine = list(Path("/sys/fs/cgroup").glob(f"**/refute-{owner.run}-*"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -19,11 +20,12 @@ from refute.nemesis.mechanisms import probe
 from refute.nemesis.nemesis import Nemesis
 from refute.nemesis.storage.volume import Volume
 from refute.nemesis.storage.volumes import Volumes
+from refute.nemesis.undo import verb
 from refute.plan.step_notation import read_fault
 from refute.system.cluster import Cluster
 from refute.system.process_table import is_alive, state
 from tests.nemesis.conftest import _own_registry  # noqa: F401 (a registry of its own for each test)
-from tests.nemesis.diaries import SYNCING, diaries, left_in, lines, moved, storage, write
+from tests.nemesis.diaries import SYNCING, answer, diaries, left_in, lines, moved, storage, write
 from tests.nemesis.peers import eventually, peer_spec
 
 pytestmark = [
@@ -242,11 +244,13 @@ from pathlib import Path
 from refute.nemesis.ledger import MARK
 from tests.nemesis.diaries import diaries, storage, write
 kind, parameters = sys.argv[2], json.loads(sys.argv[3])
-with diaries(Path(sys.argv[1]), kind, nodes=2) as room:
+more = json.loads(sys.argv[4]) if sys.argv[4:] else {}
+with diaries(Path(sys.argv[1]), kind, nodes=2, **more) as room:
     if parameters is not None:
         write(room.cluster, "n1", "before")
         room.apply(storage(kind, **parameters), "n1")
     print(room.nemesis.environment[MARK], flush=True)
+    print(room.cluster.address("n1", "client"), flush=True)
     time.sleep(600)
 """
 
@@ -280,3 +284,35 @@ def test_when_the_owner_is_killed_nothing_is_left(tmp_path: Path, guard_too: boo
     assert left_in(tmp_path / "run") == []
     assert eventually(lambda: not is_alive(guard))
     assert heal_everything().clean  # again does no harm
+
+
+@pytest.mark.parametrize("kind", ["power-loss", "disk-full", "io-error"])
+def test_when_the_owner_hangs_its_fault_is_undone_and_its_nodes_go_on(tmp_path: Path, kind: str) -> None:
+    more = {"hang_s": 1.0, "command": SYNCING}
+    arguments = [str(tmp_path), kind, json.dumps({}), json.dumps(more)]
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER, *arguments],
+        cwd=Path(__file__).parents[2],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    ledger = tmp_path / "run" / "ledger"
+    assert owner.stdout is not None
+    try:
+        with owner.stdout:
+            run, address = owner.stdout.readline().strip(), owner.stdout.readline().strip()
+        assert run, "the owner did not start"
+        os.kill(owner.pid, signal.SIGSTOP)
+        assert eventually(lambda: read_ledger(ledger).entries["f1"].healed_by == "guard", 20)
+        assert "silent" in read_ledger(ledger).entries["f1"].why
+        undos = read_ledger(ledger).entries["f1"].undos
+        assert [verb(undo["verb"]).left(undo["handle"]) for undo in undos] == [None] * len(undos)
+        if kind != "power-loss":  # there the node has lost its power, and the guard starts no nodes
+            assert answer(address, b"after") == {"written": "after"}
+    finally:
+        os.kill(owner.pid, signal.SIGCONT)
+        owner.terminate()
+        owner.wait()
+    assert eventually(lambda: read_ledger(ledger).closed, 30)
+    assert left_in(tmp_path / "run") == []
+    assert heal_everything().clean

@@ -50,7 +50,7 @@ def test_syncs_fail_until_it_is_healed(tmp_path: Path) -> None:
         landing = room.nemesis.landing(fault)
         assert landing.landed, landing
         assert moved(landing) == {
-            "injector": ["n1: calls that were failed"],
+            "injector": ["n1: calls that were failed", "n1: tracer, as long as it runs"],
             "victim": ["n1: lines that name the error"],
         }
         assert tracers(room) == []
@@ -83,7 +83,7 @@ def test_syncs_take_longer(tmp_path: Path) -> None:
         room.nemesis.heal(fault)
         landing = room.nemesis.landing(fault)
         assert landing.landed, landing
-        assert landing.signals[1].during == 3
+        assert landing.signals[2].during == 3
         assert lines(room.cluster, "n1") == ["before", "a", "b", "c"]
 
 
@@ -102,7 +102,7 @@ def test_a_call_that_the_node_never_makes_is_not_landed(tmp_path: Path, kind: st
         room.nemesis.heal(fault)
         landing = room.nemesis.landing(fault)
         assert not landing.landed
-        assert moved(landing) == {"injector": [], "victim": []}
+        assert moved(landing) == {"injector": ["n1: tracer, as long as it runs"], "victim": []}
 
 
 def test_a_node_that_ends_because_of_it_is_started_again(tmp_path: Path) -> None:
@@ -115,6 +115,57 @@ def test_a_node_that_ends_because_of_it_is_started_again(tmp_path: Path) -> None
         assert room.nemesis.heal(fault).failed == {}
         assert "n1: how it ended" in moved(room.nemesis.landing(fault))["victim"]
         assert write(room.cluster, "n1", "after")
+
+
+def test_a_node_that_is_started_again_meanwhile_is_traced_again(tmp_path: Path) -> None:
+    with diaries(tmp_path, command=SYNCING) as room:
+        slow = room.apply(storage("slow-io", by="300ms"), "n1")
+        assert write(room.cluster, "n1", "before")
+        down = room.apply({"kill": "n1"}, "n1")
+        room.nemesis.heal(down)
+        room.cluster.wait_ready(["n1"])
+        began = time.monotonic()
+        assert write(room.cluster, "n1", "after")
+        assert time.monotonic() - began > 0.3
+        assert eventually(lambda: room.nemesis.landing(slow).signals[-1].during == 2)
+        room.nemesis.heal(slow)
+        landing = room.nemesis.landing(slow)
+        assert landing.landed, landing
+        assert landing.signals[0].during == 2  # of both processes
+        assert tracers(room) == []
+
+
+def test_a_node_that_runs_on_without_its_tracer_is_not_landed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cannot(*_: object, **__: object) -> None:
+        raise NemesisError("strace cannot attach: no word")
+
+    with diaries(tmp_path, command=SYNCING) as room:
+        slow = room.apply(storage("slow-io", by="300ms"), "n1")
+        assert write(room.cluster, "n1", "before")
+        assert eventually(lambda: room.nemesis.landing(slow).landed)
+        monkeypatch.setattr("refute.nemesis.storage.system_calls.Tracer", cannot)
+        down = room.apply({"kill": "n1"}, "n1")
+        assert room.nemesis.heal(down).failed == {}
+        room.cluster.wait_ready(["n1"])
+        assert write(room.cluster, "n1", "after")
+        room.nemesis.heal(slow)
+        landing = room.nemesis.landing(slow)
+        assert not landing.landed
+        assert landing.signals[1].during == "the node runs without it"
+
+
+def test_a_node_that_comes_up_after_the_guard_has_healed_is_not_traced_again(tmp_path: Path) -> None:
+    with diaries(tmp_path, command=SYNCING) as room:
+        slow = room.apply(storage("slow-io", by="300ms"), "n1")
+        heal_everything(room.nemesis.ledger_directory)
+        assert eventually(lambda: tracers(room) == [])
+        down = room.apply({"kill": "n1"}, "n1")
+        room.nemesis.heal(down)
+        assert tracers(room) == []
+        room.nemesis.heal(slow)
+        assert room.nemesis.landing(slow).note == "was healed before its time by the hand (asked for by hand)"
 
 
 def test_what_cannot_be_traced_is_refused_with_the_reason(tmp_path: Path) -> None:

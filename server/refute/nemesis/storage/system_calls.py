@@ -7,13 +7,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 from refute.history.fault import Reading, Signal
 from refute.nemesis.errors import FaultInputError, NemesisError
+from refute.nemesis.ledger import read_ledger
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
 from refute.nemesis.storage.data_files import DataFiles
 from refute.nemesis.storage.family import fewest, listed, moments, not_running, start_those_that_ended, three
@@ -21,27 +22,44 @@ from refute.nemesis.storage.node_log import NodeLogs
 from refute.nemesis.storage.tracer import CALLS, MARK, Holds, Tracer, still_attached
 from refute.nemesis.undo import Undo
 from refute.plan.units import seconds
+from refute.system.node import NodeProcess
 
 _MOST_PATHS = 200
 _SHARE_OF_A_HOLD = 0.5
 _SHORTEST_DELAY_S = 0.001
 
 
+_ON, _OFF = "attached", "the node runs without it"
+
+
 @dataclass(slots=True)
 class _Attached:
-    tracer: Tracer
-    holds: Holds | None
-    injected: int = 0
+    """What is at one node: its tracer, and those that were at earlier processes of it."""
+
+    tracers: list[Tracer] = field(default_factory=list)
+    holds: list[Holds] = field(default_factory=list)
+
+    def add(self, tracer: Tracer, holds: Holds | None) -> None:
+        self.tracers.append(tracer)
+        if holds is not None:
+            self.holds.append(holds)
+            holds.start()
+
+    def injected(self) -> int:
+        return sum(tracer.injected() for tracer in self.tracers)
+
+    def held(self) -> int:
+        return sum(holds.count for holds in self.holds)
 
     def close(self) -> None:
-        if self.holds is not None:
-            self.holds.end()
-        self.tracer.close()
-        self.injected = self.tracer.injected()
+        for holds in self.holds:
+            holds.end()
+        for tracer in self.tracers:
+            tracer.close()
 
 
 class SystemCalls:
-    """Tracers at nodes. A node that has ended because of one is started by the heal, without a tracer."""
+    """Tracers at nodes: a node that comes up meanwhile is traced again. The heal starts one that is down."""
 
     kinds: ClassVar[frozenset[str]] = frozenset({"io-error", "slow-io"})
 
@@ -52,6 +70,8 @@ class SystemCalls:
         self._logs = NodeLogs(site.cluster, "io-error")
         self._attached: dict[str, dict[str, _Attached]] = {}
         self._at: dict[str, _Attached] = {}
+        self._faults: dict[str, Fault] = {}
+        site.cluster.on_started.append(self._attach_again)
 
     @staticmethod
     def probe(kind: str) -> Probe:
@@ -94,23 +114,10 @@ class SystemCalls:
     def apply(self, fault: Fault, take: Callable[[str], None]) -> Mapping[str, Any]:  # noqa: ARG002 (a verb)
         """Attach a tracer to each node."""
         attached = self._attached[fault.id] = {}
-        folder = self._site.run_dir / "storage"
-        folder.mkdir(parents=True, exist_ok=True)
-        hold_s = _SHARE_OF_A_HOLD * _delay_s(fault.parameters) if fault.kind == "slow-io" else None
+        self._faults[fault.id] = fault
         for node in fault.nodes:
-            pids = [member.pid for member in self._cluster.node(node).members()]
-            tracer = Tracer(
-                pids,
-                CALLS[_call(fault.parameters)],
-                _injection(fault.kind, fault.parameters),
-                paths=self._paths(fault, node),
-                report=folder / f"{fault.id}-{node}.strace",
-                environment={**self._site.environment, MARK: self._mark(fault)},
-            )
-            holds = Holds(pids, hold_s) if hold_s is not None else None
-            attached[node] = self._at[node] = _Attached(tracer, holds)
-            if holds is not None:
-                holds.start()
+            attached[node] = self._at[node] = _Attached()
+            self._attach(fault, node, attached[node])
         return {"on_ns": time.monotonic_ns()}
 
     def measure(self) -> Snapshot:
@@ -118,9 +125,10 @@ class SystemCalls:
         values: dict[str, Reading] = {}
         for node in self._cluster.spec.everyone:
             at = self._at.get(node)
-            values[f"{node}.storage.injected"] = at.tracer.injected() if at else 0
-            values[f"{node}.storage.held"] = at.holds.count if at and at.holds else 0
+            values[f"{node}.storage.injected"] = at.injected() if at else 0
+            values[f"{node}.storage.held"] = at.held() if at else 0
             process = self._cluster.nodes.get(node)
+            values[f"{node}.storage.tracer"] = _how_it_is(at, process) if at else "none"
             values[f"{node}.storage.traced_exit"] = (
                 str(process.exit) if process and process.exit else "running"
             )
@@ -138,8 +146,18 @@ class SystemCalls:
             before,
             during,
             after,
+            needed=True,
         )
         victims: list[Signal] = []
+        tracers = [
+            Signal(
+                *("injector", f"{node}: tracer, as long as it runs", "TracerPid of its process", "becomes"),
+                *three(readings, f"{node}.storage.tracer"),
+                expected=_ON,
+                needed=True,
+            )
+            for node in fault.nodes
+        ]
         for node in fault.nodes:
             if fault.kind == "slow-io":
                 held = three(readings, f"{node}.storage.held")
@@ -149,10 +167,11 @@ class SystemCalls:
             victims.append(self._logs.signal(node, readings))
             how = three(readings, f"{node}.storage.traced_exit")
             victims.append(Signal("victim", f"{node}: how it ended", "exit status", "changes", *how))
-        return (injector, *victims)
+        return (injector, *tracers, *victims)
 
     def heal(self, fault: Fault, version: str | None) -> None:
         """Detach; a node that has ended is started."""
+        self._faults.pop(fault.id, None)
         for node, attached in self._attached.pop(fault.id, {}).items():
             attached.close()
             self._at.pop(node, None)
@@ -166,6 +185,37 @@ class SystemCalls:
         """Tracers end."""
         for attached in [each for those in self._attached.values() for each in those.values()]:
             attached.close()
+
+    def _attach(self, fault: Fault, node: str, at: _Attached) -> None:
+        folder = self._site.run_dir / "storage"
+        folder.mkdir(parents=True, exist_ok=True)
+        pids = [member.pid for member in self._cluster.node(node).members()]
+        number = f"-{len(at.tracers) + 1}" if at.tracers else ""
+        tracer = Tracer(
+            pids,
+            CALLS[_call(fault.parameters)],
+            _injection(fault.kind, fault.parameters),
+            paths=self._paths(fault, node),
+            report=folder / f"{fault.id}-{node}{number}.strace",
+            environment={**self._site.environment, MARK: self._mark(fault)},
+        )
+        hold_s = _SHARE_OF_A_HOLD * _delay_s(fault.parameters)
+        at.add(tracer, Holds(pids, hold_s) if fault.kind == "slow-io" else None)
+
+    def _attach_again(self, started: NodeProcess) -> None:
+        # Whatever has ended the node, its fault is still on; a tracer ends with what it traces. Where this
+        # fails, the evidence says that the node runs without one.
+        for fault in [each for each in self._faults.values() if started.node in each.nodes]:
+            at = self._attached[fault.id][started.node]
+            with suppress(NemesisError):
+                if not self._healed_by_others(fault):
+                    self._attach(fault, started.node, at)
+                if self._healed_by_others(fault):  # meanwhile: it would have missed this tracer
+                    at.close()
+
+    def _healed_by_others(self, fault: Fault) -> bool:
+        entry = read_ledger(self._site.ledger.directory).entries.get(fault.id)
+        return entry is None or entry.healed_by is not None
 
     def _mark(self, fault: Fault) -> str:
         return f"{self._site.ledger.run}:{fault.id}"
@@ -201,6 +251,12 @@ with open(sys.argv[1], "wb", buffering=0) as file:
 def _end(program: subprocess.Popen[bytes]) -> None:
     program.kill()
     program.communicate()
+
+
+def _how_it_is(at: _Attached, process: NodeProcess | None) -> str:
+    if process is None or not process.running:
+        return _ON  # there is nothing to trace; it is attached to what comes up next
+    return _ON if any(tracer.traces(process.pid) for tracer in at.tracers) else _OFF
 
 
 def _call(parameters: Mapping[str, Any]) -> str:

@@ -78,6 +78,10 @@ class Tracer:
         self._seen = (place, counted)  # at once: several threads may ask, and none may count a line twice
         return counted
 
+    def traces(self, pid: int) -> bool:
+        """Whether it is attached to this process now."""
+        return _tracer_of(pid) == self._process.pid
+
     def close(self) -> None:
         """Detach; the node goes on."""
         if self._process.poll() is None:
