@@ -50,6 +50,16 @@ def test_loopback_needs_no_leave(file: Path, host: str) -> None:
             "localhost.example.org",
         ),
         *("127.0.0.1@10.1.2.3", "127.0.0.1/../10.1.2.3", "127.0.0.1#x", "localhost.", " 127.0.0.1", ""),
+        *("[::1]", "::127.0.0.1", "::ffff:0:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "fe80::1%lo"),
+        *(
+            "127.0.0.1:8474",
+            "127.0.0.01",
+            "127.000.000.001",
+            "1270.0.0.1",
+            "٠.0.0.1",
+            "localhost\0",
+            "LocalHost.local",
+        ),
         *("10.0.0.0/8", "*", "127.0.0.1,10.1.2.3", "127.0.0.1\n10.1.2.3", "ⓛocalhost"),
     ],
 )
@@ -79,6 +89,7 @@ def test_a_person_allows_one_host_and_port_exactly(file: Path) -> None:
         "prd-3",
         "live.example.org",
         "x.prod.y",
+        *("proddb", "prodeu1.example.org", "myproduction1", "PreProd.example.org", "eu_PROD_7"),
     ],
 )
 def test_production_is_refused_even_where_somebody_has_allowed_it(file: Path, host: str) -> None:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from refute.nemesis.errors import NemesisError
@@ -129,8 +130,9 @@ class Guard:
                 return  # the pointer stays in the registry: the next start tries again
             time.sleep(pause_s)
             pause_s = min(pause_s * 2, 5.0)
-        if gone:
-            self.ledger.append("closed")
+        if gone and not self.state.unreadable:
+            with suppress(NemesisError):  # the pointer is what counts
+                self.ledger.append("closed")
             (registry() / f"{self.state.run}.json").unlink(missing_ok=True)
 
     def _owner_goes(self) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 from refute.nemesis.errors import NemesisError
 from refute.nemesis.ledger import (
     MARK,
+    DamagedLedgerError,
     Entry,
     Ledger,
     LedgerState,
@@ -75,12 +76,24 @@ def heal_entries(ledger: Ledger, entries: Iterable[Entry], *, by: str, why: str)
     for entry in entries:
         # Last applied, first undone.
         left = [still for undo in reversed(entry.undos) if (still := left_after(undo))]
-        if left:
-            failed[entry.fault] = "; ".join(left)
-            ledger.heal_failed(entry.fault, by, failed[entry.fault])
-        else:
-            ledger.healed(entry.fault, by, why)
+        if unhealed := write_down(ledger, entry.fault, by, why, "; ".join(left)):
+            failed[entry.fault] = unhealed
     return failed
+
+
+def write_down(ledger: Ledger, fault: str, by: str, why: str, left: str | None) -> str | None:
+    """Write into the ledger that a fault is healed, or what is left of it; what is left.
+
+    One that is undone but not written down is not healed yet: others will undo it again.
+    """
+    try:
+        if left:
+            ledger.heal_failed(fault, by, left)
+        else:
+            ledger.healed(fault, by, why)
+    except NemesisError as error:
+        return left or f"it is undone, but {error}"
+    return left or None
 
 
 def end_processes(state: LedgerState) -> tuple[list[str], dict[str, str]]:
@@ -126,6 +139,9 @@ def _is_gone_soon(process: ProcessId | None) -> bool:
 def _heal_one(pointer: Path, directory: Path, report: HealReport, *, by: str, spare_living: bool) -> None:
     try:
         state = read_ledger(directory)
+    except DamagedLedgerError as error:
+        report.failed[pointer.stem] = f"{error}; look yourself what is left of it, then remove {pointer}"
+        return
     except NemesisError as error:
         if directory.exists():
             report.untouched.append(str(error))
@@ -160,9 +176,12 @@ def _heal_one(pointer: Path, directory: Path, report: HealReport, *, by: str, sp
             ended, survivors = end_processes(state)
             report.ended += ended
             failed |= survivors
+        for number in state.unreadable:
+            failed[f"line {number}"] = f"it cannot be read in {directory}: what it told may still be on"
         report.failed |= {f"{name} of {state.run}": left for name, left in failed.items()}
         if not failed and not lives and not guarded:
-            ledger.append("closed")
+            with suppress(NemesisError):  # the pointer is what counts
+                ledger.append("closed")
             pointer.unlink(missing_ok=True)
     finally:
         ledger.shut()

@@ -7,6 +7,7 @@ import os
 import time
 import uuid
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -19,6 +20,11 @@ MARK = "REFUTE_RUN"
 """Environment variable that every process of a run carries; its value is the run's id."""
 
 _FILE = "ledger.jsonl"
+_BEGINS = '{"record": "'
+
+
+class DamagedLedgerError(NemesisError):
+    """A ledger that says neither whose it is nor what has to be undone."""
 
 
 @dataclass(slots=True)
@@ -39,7 +45,10 @@ class Entry:
 
 @dataclass(slots=True)
 class LedgerState:
-    """A ledger as read: its owner, its faults, the processes that it started, and whether it was closed."""
+    """A ledger as read: its owner, its faults, the processes that it started, and whether it was closed.
+
+    `unreadable` are the numbers of lines that somebody has damaged; what they told is not known.
+    """
 
     run: str
     owner: ProcessId
@@ -47,6 +56,7 @@ class LedgerState:
     entries: dict[str, Entry] = field(default_factory=dict)
     resources: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     closed: bool = False
+    unreadable: list[int] = field(default_factory=list)
 
     @property
     def on(self) -> list[Entry]:
@@ -60,7 +70,7 @@ class Ledger:
     def __init__(self, directory: Path, run: str) -> None:
         self.directory = directory
         self.run = run
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         self._file = os.open(directory / _FILE, flags, 0o600)
 
     @classmethod
@@ -84,9 +94,12 @@ class Ledger:
 
     def append(self, record: str, **fields: Any) -> None:
         """Write one line and wait until it is on disk. Raises NemesisError."""
-        line = json.dumps({"record": record, "time_ns": time.monotonic_ns(), **fields}) + "\n"
+        line = json.dumps({"record": record, "time_ns": time.monotonic_ns(), **fields}).encode() + b"\n"
         try:
-            os.write(self._file, line.encode())
+            if self._ends_in_a_torn_line():
+                line = b"\n" + line
+            while line:  # a disk that is getting full takes a part
+                line = line[os.write(self._file, line) :]
             os.fsync(self._file)
         except OSError as error:
             raise NemesisError(f"the ledger {self.directory} cannot be written: {error}") from error
@@ -111,6 +124,10 @@ class Ledger:
             deadline_ns=deadline_ns,
         )
 
+    def healing(self, fault: str, until_ns: int) -> None:
+        """The owner undoes it now; the guard leaves that to it until this monotonic time."""
+        self.append("healing", fault=fault, until_ns=until_ns)
+
     def healed(self, fault: str, by: str, why: str = "") -> None:
         """A fault was seen to be gone."""
         self.append("healed", fault=fault, by=by, why=why)
@@ -125,7 +142,8 @@ class Ledger:
 
     def close(self, *, unregister: bool) -> None:
         """The run is over; with `unregister` nothing is left that a later start would have to look at."""
-        self.append("closed")
+        with suppress(NemesisError):  # nothing is left, and the pointer is what counts
+            self.append("closed")
         self.shut()
         if unregister:
             (registry() / f"{self.run}.json").unlink(missing_ok=True)
@@ -136,28 +154,45 @@ class Ledger:
             os.close(self._file)
             self._file = -1
 
+    def _ends_in_a_torn_line(self) -> bool:
+        # Ours or one of the guard's: a write that was refused in its middle, so that nobody acted on it.
+        size = os.fstat(self._file).st_size
+        return size > 0 and os.pread(self._file, 1, size - 1) != b"\n"
+
 
 def read_ledger(directory: Path) -> LedgerState:
-    """What a ledger says. A last line that was cut off is left out. Raises NemesisError."""
+    """What a ledger says. Lines that were cut off while they were written are left out, as nobody has acted
+    on them; of other unreadable lines the numbers are kept.
+
+    Raises NemesisError where there is nothing to read, DamagedLedgerError where its owner cannot be read.
+    """
     try:
-        lines = (directory / _FILE).read_text().splitlines()
+        lines = (directory / _FILE).read_text(errors="replace").splitlines()
     except OSError as error:
         raise NemesisError(f"no ledger can be read: {error.strerror}", where=directory) from error
     state: LedgerState | None = None
+    unreadable = []
     for number, line in enumerate(lines, 1):
         try:
             record = json.loads(line)
-        except ValueError:
-            if number == len(lines):
-                break
-            raise NemesisError("not a line of a ledger", where=f"{directory / _FILE}:{number}") from None
-        if record["record"] == "opened":
-            state = LedgerState(record["run"], ProcessId(*record["owner"]), record["boot"])
-        elif state is not None:
-            _take_in(state, record)
+            if record["record"] == "opened":
+                state = LedgerState(record["run"], ProcessId(*record["owner"]), record["boot"])
+            elif state is not None:
+                _take_in(state, record)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            if line and not _is_torn(line):
+                unreadable.append(number)
+    if state is None and any(lines):
+        raise DamagedLedgerError("the ledger does not say whose it is", where=directory / _FILE)
     if state is None:
         raise NemesisError("the ledger is empty", where=directory)
+    state.unreadable = unreadable
     return state
+
+
+def _is_torn(line: str) -> bool:
+    begins = line.startswith(_BEGINS) or _BEGINS.startswith(line)
+    return begins and not line.endswith("}")
 
 
 def ledger_changed_ns(directory: Path) -> int:
@@ -210,6 +245,8 @@ def _take_in(state: LedgerState, record: Mapping[str, Any]) -> None:
     elif kind == "healed" and (entry := state.entries.get(record["fault"])) and entry.healed_by is None:
         entry.healed_by, entry.healed_ns, entry.left = record["by"], record["time_ns"], None
         entry.why = record["why"]
+    elif kind == "healing" and (entry := state.entries.get(record["fault"])):
+        entry.deadline_ns = max(entry.deadline_ns, int(record["until_ns"]))
     elif kind == "heal-failed" and (entry := state.entries.get(record["fault"])):
         entry.left = record["left"]
     elif kind == "resource":

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -19,7 +20,7 @@ from refute.nemesis.declared import Declared
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.evidence import Sampler
 from refute.nemesis.guard import start_guard
-from refute.nemesis.healing import HealReport, end_processes, sweep
+from refute.nemesis.healing import HealReport, end_processes, sweep, write_down
 from refute.nemesis.injection import ON, Healed, Injection, as_trigger, is_meant
 from refute.nemesis.ledger import MARK, Ledger, read_ledger
 from refute.nemesis.mechanisms import implemented, planes_for
@@ -38,6 +39,7 @@ from refute.system.placement import Placement
 TTL_S = 600.0
 HANG_S = 20.0
 _BEYOND_ITS_TIME_S = 30.0
+_HEALING_FOR_NS = 60_000_000_000
 _BEAT_S = 1.0
 _ATTEMPTS = 4
 
@@ -299,12 +301,11 @@ class Nemesis:
         assert self._ledger is not None
         injection.note = f"could not be applied: {error}"
         left = _undone(injection)
-        if left:
-            injection.phase = FaultPhase.HEAL_FAILED
-            self._ledger.heal_failed(injection.fault.id, "owner", "; ".join(left))
+        unhealed = write_down(self._ledger, injection.fault.id, "owner", injection.note, "; ".join(left))
+        if unhealed:
+            injection.phase, left = FaultPhase.HEAL_FAILED, [unhealed]
         else:
             injection.phase, injection.healed_ns = FaultPhase.HEALED, time.monotonic_ns()
-            self._ledger.healed(injection.fault.id, "owner", injection.note)
         self._tell(injection, None, {"error": injection.note, "left": left})
 
     def _heal_one(self, injection: Injection, version: str | None, *, start: bool = True) -> str | None:
@@ -317,6 +318,8 @@ class Nemesis:
         injection.heal_at_s = None
         self._tell(injection, None, {})
         healing_ns = time.monotonic_ns()
+        with suppress(NemesisError):  # then the guard may undo it at the same time, which does no harm
+            self._ledger.healing(fault.id, healing_ns + _HEALING_FOR_NS)
         left: str | None = None
         for attempt in range(_ATTEMPTS):
             if attempt:
@@ -333,14 +336,13 @@ class Nemesis:
                 break
         if left is None and start:
             left = self._not_ready_again(injection)
+        left = write_down(self._ledger, fault.id, "owner", "", left)
         if left is not None:
             injection.phase = FaultPhase.HEAL_FAILED
-            self._ledger.heal_failed(fault.id, "owner", left)
             self._tell(injection, None, {"left": left})
             return left
         injection.phase, injection.healed_ns = FaultPhase.HEALED, healing_ns
         self._epoch += 1
-        self._ledger.healed(fault.id, "owner")
         self._sampler.ended(injection.around)
         self._tell(injection, None, {"by": by} if by else {})
         if by:

@@ -79,14 +79,16 @@ def is_loopback(host: str) -> bool:
 def production_word(name: str) -> str | None:
     """The word in a name that says production; None where there is none.
 
-    >>> [production_word(name) for name in ("db-prod-2.example.org", "eu1prod", "products", "delivery")]
-    ['prod', 'prod', None, None]
+    >>> [production_word(name) for name in ("db-prod-2.example.org", "eu1prod", "prodeu", "products")]
+    ['prod', 'prod', 'prod', None]
     """
     for word in _WORD.findall(name.lower()):
         if word in _PRODUCTION:
             return str(word)
-        if word.endswith(("prod", "production")):
-            return "production" if word.endswith("production") else "prod"
+        if "production" in word:
+            return "production"
+        if word.endswith("prod") or (word.startswith("prod") and not word.startswith("produc")):
+            return "prod"
     return None
 
 
