@@ -1,34 +1,23 @@
-"""Delay by a queue in user space, for kernels without netem."""
+"""Delay by a queue in user space, for kernels without netem.
+
+A rule of iptables leads to it: nft's own statement for it is in a module that few kernels have and that an
+ordinary user cannot have loaded.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 
 from refute.nemesis.errors import NemesisError
-from refute.nemesis.netns.command import nft, run
+from refute.nemesis.netns.command import run
 from refute.nemesis.netns.effects import Rules
 from refute.nemesis.netns.kernel import within
 from refute.nemesis.netns.packet_queue import PacketQueue
-from refute.nemesis.netns.rules import FAMILY, Verdict, counted, table_of
+from refute.nemesis.netns.rules import Verdict, counted, table_of
 
 _TABLE = ("iptables", "-t", "mangle")
 _CHAIN = "PREROUTING"
-
-
-@cache
-def nft_can_queue() -> bool:
-    """Whether a rule of nft can hand packets over; else one of iptables may."""
-    table = f"{FAMILY} refute_tried"
-    rule = (
-        f"create chain {table} c {{ type filter hook input priority 0; }}\nadd rule {table} c queue num 1\n"
-    )
-    try:
-        nft(f"create table {table}\n{rule}delete table {table}\n")
-    except NemesisError:
-        return False
-    return True
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -53,9 +54,7 @@ class PowerLoss:
         with volume_for_probing() as volume:
             if volume.image is None:
                 return Probe(
-                    False,
-                    "it needs root: only root can mount an ext4 image here; an ordinary user could have a "
-                    "user-space file system, for which refute has no mechanism",
+                    False, f"it needs root: only root can mount an ext4 image here; {_of_user_space()}"
                 )
             token = _token()
             write_probes(volume, token)
@@ -196,6 +195,12 @@ def _read_back(volume: Volume, token: bytes, write: str) -> str:
     volume.detach()
     volume.attach()
     return f"write {write}, {volume.what_is_there(token)}"
+
+
+def _of_user_space() -> str:
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        return "this user cannot have a file system in user space either, as /dev/fuse is not there for it"
+    return "for a file system in user space, which this user could have, refute has no mechanism"
 
 
 def _token() -> bytes:
