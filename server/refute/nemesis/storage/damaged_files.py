@@ -99,6 +99,7 @@ class DamagedFiles:
 
     def apply(self, fault: Fault, take: Callable[[str], None]) -> Mapping[str, Any]:  # noqa: ARG002 (a verb)
         """Kill the nodes that run, and damage one file of each."""
+        self._logs.follow(fault.nodes)
         running = {node: self._cluster.node(node).running for node in fault.nodes}
         exits = kill_all(self._cluster, fault.nodes)
         done = {}
@@ -185,6 +186,7 @@ class DamagedFiles:
                 if ended:
                     put_back(one.original, one.path)
                     self._cluster.start_node(node, version)
+        self._logs.leave(fault.nodes)
 
     def verify_healed(self, fault: Fault) -> str | None:
         """Every node runs."""

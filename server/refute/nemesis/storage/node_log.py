@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import os
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,16 +23,32 @@ WORDS: Mapping[str, str] = {
     r"bad (?:magic|record|header)|mismatch|no such file",
 }
 _MOST_BYTES = 4 << 20
+_AFTER_S = 3.0
 
 
 class NodeLogs:
-    """Counts, for one kind of error, the lines in which each node has named it, since its first start."""
+    """Counts, for one kind of error, the lines in which each node names it while such a fault is on or just over.
+
+    At other times a log is only measured: one that grows by megabytes a second would keep everybody waiting,
+    and what it said then would be counted for a fault that came later.
+    """
 
     def __init__(self, cluster: Cluster, kind: str) -> None:
         self._cluster = cluster
-        self._pattern = re.compile(WORDS[kind], re.IGNORECASE)
+        self._pattern = re.compile(WORDS[kind].encode(), re.IGNORECASE)
         self._read: dict[str, tuple[int, int]] = {}
+        self._until_s: dict[str, float] = {}
         self._name = f"{kind}_lines"
+
+    def follow(self, nodes: Iterable[str]) -> None:
+        """Count what these nodes say from now on: a fault is about to come."""
+        for node in nodes:
+            self._count(node)
+            self._until_s[node] = math.inf
+
+    def leave(self, nodes: Iterable[str]) -> None:
+        """The fault is healed; what comes of it may be said a moment later."""
+        self._until_s |= dict.fromkeys(nodes, time.monotonic() + _AFTER_S)
 
     def measure(self) -> Mapping[str, Reading]:
         """`n1.storage.disk-full_lines`, one for each node."""
@@ -48,11 +67,21 @@ class NodeLogs:
         place, count = self._read.get(node, (0, 0))
         path: Path = self._cluster.log_path(node)
         with suppress(OSError), path.open("rb") as log:
-            log.seek(place)
-            fresh = log.read(_MOST_BYTES)
-            whole = fresh[: fresh.rfind(b"\n") + 1]
-            place += len(whole)
-            text = whole.decode(errors="replace")
-            count += sum(bool(self._pattern.search(line)) for line in text.splitlines())
+            if time.monotonic() > self._until_s.get(node, 0.0):
+                place = log.seek(0, os.SEEK_END)
+            else:
+                log.seek(place)
+                fresh = log.read(_MOST_BYTES)
+                whole = fresh[: fresh.rfind(b"\n") + 1]
+                place += len(whole)
+                count += _lines_with(self._pattern, whole)
         self._read[node] = (place, count)
         return count
+
+
+def _lines_with(pattern: re.Pattern[bytes], text: bytes) -> int:
+    count, found = 0, pattern.search(text)
+    while found:
+        count += 1
+        found = pattern.search(text, text.find(b"\n", found.end()) + 1 or len(text))
+    return count

@@ -79,6 +79,7 @@ class RefusedWrites:
     def apply(self, fault: Fault, take: Callable[[str], None]) -> Mapping[str, Any]:  # noqa: ARG002 (a verb)
         """Refuse, and try to write."""
         free = byte_count(fault.parameters.get("free", "0B"))
+        self._logs[fault.kind].follow(fault.nodes)
         for node in fault.nodes:
             self._on[node] = fault.kind
             _refuse(self._volumes.of[node], fault.kind, free)
@@ -133,6 +134,7 @@ class RefusedWrites:
                 volume.detach()
                 volume.attach()
             self._writes[node] = volume.try_to_write()
+        self._logs[fault.kind].leave(fault.nodes)
         start_those_that_ended(self._cluster, fault.nodes, version)
 
     def verify_healed(self, fault: Fault) -> str | None:

@@ -115,6 +115,7 @@ class SystemCalls:
         """Attach a tracer to each node."""
         attached = self._attached[fault.id] = {}
         self._faults[fault.id] = fault
+        self._logs.follow(fault.nodes)
         for node in fault.nodes:
             attached[node] = self._at[node] = _Attached()
             self._attach(fault, node, attached[node])
@@ -172,6 +173,7 @@ class SystemCalls:
     def heal(self, fault: Fault, version: str | None) -> None:
         """Detach; a node that has ended is started."""
         self._faults.pop(fault.id, None)
+        self._logs.leave(fault.nodes)
         for node, attached in self._attached.pop(fault.id, {}).items():
             attached.close()
             self._at.pop(node, None)
