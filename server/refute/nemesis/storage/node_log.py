@@ -27,7 +27,7 @@ _AFTER_S = 3.0
 
 
 class NodeLogs:
-    """Counts, for one kind of error, the lines in which each node names it while such a fault is on or just over.
+    """Counts, for one kind of error, the lines in which nodes name it while such a fault is on or just over.
 
     At other times a log is only measured: one that grows by megabytes a second would keep everybody waiting,
     and what it said then would be counted for a fault that came later.
