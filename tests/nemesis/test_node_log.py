@@ -24,7 +24,7 @@ def log(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def logs(log: Path) -> NodeLogs:
-    cluster: Any = SimpleNamespace(log_path=lambda _: log, spec=SimpleNamespace(nodes=("n1",)))
+    cluster: Any = SimpleNamespace(log_path=lambda _: log, spec=SimpleNamespace(everyone=("n1",)))
     return NodeLogs(cluster, "io-error")
 
 
