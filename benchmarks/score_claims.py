@@ -32,6 +32,7 @@ def main() -> None:
     parser.add_argument("--missed", action="store_true", help="name the listed claims that were not found")
     asked = parser.parse_args()
     sums = {cut: [0, 0, 0] for cut in CUTS}
+    tools = {cut: [0, 0, 0] for cut in CUTS}
     print(f"{'list':28} " + " ".join(f"{f'@{cut}':>9}" for cut in CUTS) + "  category right @200")
     for gold in sorted(asked.gold.glob("*.jsonl")):
         name = gold.stem.removesuffix("-toolbox")
@@ -48,16 +49,18 @@ def main() -> None:
             chosen = [file for file in snapshot.files if file.path in wanted]
             texts = {file.path: data.decode("utf-8", "replace") for file, data in snapshot.contents(chosen)}
         found = [score(listed, rows, texts, cut=cut) for cut in CUTS]
-        for one in found if not toolbox else ():
+        for one in found:
             for at, count in enumerate((one.found, one.total, one.right)):
-                sums[one.cut][at] += count
+                (tools if toolbox else sums)[one.cut][at] += count
         at_200 = next(one for one in found if one.cut == 200)
         counts = " ".join(f"{one.found:>4}/{one.total:<4}" for one in found)
         print(f"{gold.stem:28} {counts}  {at_200.right}/{at_200.found}")
         if asked.missed:
             print(f"    missed @200: {', '.join(at_200.missed) or 'none'}")
-    recalls = " ".join(f"{100 * found / max(total, 1):>8.0f}%" for found, total, _ in sums.values())
-    print(f"{'all claims':28} {recalls}  {100 * sums[200][2] / max(sums[200][0], 1):.0f} %")
+    for name, counted in (("all claims", sums), ("all tools", tools)):
+        if counted[200][1]:
+            shares = " ".join(f"{100 * found / total:>8.0f}%" for found, total, _ in counted.values())
+            print(f"{name:28} {shares}  {100 * counted[200][2] / max(counted[200][0], 1):.0f} %")
 
 
 if __name__ == "__main__":

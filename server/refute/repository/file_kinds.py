@@ -54,14 +54,14 @@ COMMENTED = frozenset({
 })  # fmt: skip
 
 _VENDORED = re.compile(
-    r"(^|/)(vendor|vendored|third[_-]?party|thirdparty|node_modules|deps|external|contrib/lua|bower_components|"
+    r"(^|/)(vendor|vendored|third[_-]?party|thirdparty|node_modules|deps(?!/\w+/[^.]*\.(?:erl|hrl|exs?|8|5)$)|external|contrib/lua|bower_components|"
     r"site-packages|Godeps|extern|3rdparty|submodules|subprojects)/", re.I)  # fmt: skip
 _GENERATED = re.compile(
     r"(\.pb\.(go|cc|h|gw\.go|rs)|_pb2(_grpc)?\.py|_pb\.(js|ts|d\.ts)|\.g\.(cs|dart)|\.gen\.\w+|_generated?\.\w+|"
     r"zz_generated[\w.]*|\.min\.(js|css)|-lock\.\w+|\.lock|_string\.go|bindata\.go|\.designer\.cs|"
     r"swagger\.json|\.pb\.validate\.go)$|(^|/)(generated?|__generated__|gen|dist|build/generated)/", re.I)  # fmt: skip
 _TEST_FOLDER = re.compile(
-    r"(^|/)(tests?|t|testing|spec|specs|__tests__|testdata|fixtures?|itest|integration[_-]?tests?|e2e|"
+    r"(^|/)(tests?|t|multi-jvm|[\w-]+[-_]tests?|testing|spec|specs|__tests__|testdata|fixtures?|itest|integration[_-]?tests?|e2e|"
     r"[\w.-]*[._-]tests?|UnitTests?|[\w.]*\.Tests?|src/(test|it|jmh)|fuzz|testsuite|testutils?|test[_-]\w+)/",
     re.I)  # fmt: skip
 _TEST_FILE = re.compile(

@@ -37,7 +37,10 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("observability", r"\b(?:prometheus|opentelemetry|OpenTelemetry|otel|expvar|statsd|micrometer|MetricRegistry|go-metrics|metrics\.\w+|"
                       r"telemetry|tracing::|datadog|slowlog|/metrics|/healthz?|/readyz)"),
     ("fault hook", r"(?:gofail:|\bfail_point!|\bfailpoint\w*|\bFAULT_INJECT\w*|\bDEBUG SLEEP\b|\bdebugCommand\b|\bsync_point\b|TEST_SYNC_POINT|"
-                   r"\bfault_?inject\w*|\bchaos\w*|\binject_?(?:error|fault|failure)\w*|\bbuggify\b|\bBUGGIFY\b|\bmadsim\b|\bturmoil\b|\bloom::|"
+                   r"\bfault_?inject\w*|\bchaos\w*|\binject_?(?:error|fault|failure)\w*|\b\w*Inject(?:ed|or|ion|ing)?_?(?:Err|Fault|Fail|Delay|Latency|Crash)\w*|"
+                   r"\b\w*(?:[Ee]rr(?:or)?|[Ff]ault|[Ff]ail(?:ure)?|[Cc]ode|[Cc]rash|[Dd]elay|[Ll]atency)_?[Ii]nject(?:or|ion|ed)\w*|"
+                   r"(?:go:build|\+build)[^\n!]*(?:monkey|chaos|fault|failpoint|inject|simtest|gofuzz)|feature\s*=\s*\"[^\"]*(?:testing|failpoint|fault|chaos|simulat|shuttle|loom)[^\"]*\"|"
+                   r"\bbuggify\b|\bBUGGIFY\b|\bmadsim\b|\bturmoil\b|\bloom::|"
                    r"\bProcess\.kill\b.*STOP|assert\.(?:Always|Reachable|Sometimes)\()"),
     ("switch", r"\b(?:os\.[Gg]etenv|os\.LookupEnv|os\.environ|ENV\[|process\.env\.|std::env::var|System\.getenv|getenv\s*\(|System\.get_env)"),
     ("isolation", r"(?:FOR UPDATE|SKIP LOCKED|SERIALIZABLE|REPEATABLE READ|READ COMMITTED|ISOLATION LEVEL|isolation_level|pg_advisory\w*|"

@@ -3,9 +3,12 @@
 # ruff: noqa: E501  (a line here is a line there)
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from refute.repository.models import ChangeScope, Claim, ClaimSet, RepositoryMap, Toolbox
+
+_MOST_ENTRIES = 60  # of a toolbox in text, so that the inventory and the gaps still fit an answer
 
 
 def _bounded(lines: Iterable[str], limit: int, what: str) -> str:
@@ -122,7 +125,7 @@ def toolbox_text(found: Toolbox, limit: int) -> str:
     lines += [f"note: {note}" for note in found.notes]
     if found.absent:
         lines.append(f"not found: {', '.join(found.absent)}")
-    for entry in found.entries:
+    for entry in found.entries[:_MOST_ENTRIES]:
         facts = [
             part
             for part in (
@@ -134,6 +137,9 @@ def toolbox_text(found: Toolbox, limit: int) -> str:
             if part
         ]
         lines.append(f"[{entry.kind}] {entry.path}:{entry.line} {'; '.join(facts)}"[:260])
+    if len(found.entries) > _MOST_ENTRIES:
+        kinds = Counter(entry.kind for entry in found.entries[_MOST_ENTRIES:])
+        lines.append(f"{len(found.entries) - _MOST_ENTRIES} more entries: {_counted(dict(kinds))}")
     lines.append("tests by subsystem:")
     for group in found.inventory[:15]:
         lines.append(

@@ -16,6 +16,7 @@ _TEST_WORD = re.compile(
     re.I,
 )
 _TARGET = re.compile(r"^([A-Za-z0-9][\w./%-]*)\s*:(?![=:])(.*)$", re.M)
+_WHOLE_SUITE = ("test", "tests", "check", "test-all", "check-all", "ci", "verify")
 _JUST = re.compile(r"^@?([a-z][\w-]*)(?:\s+[^:=]*)?:(?!=)", re.M)
 _NAMED = {
     "tox.ini": ("tox", "tox"), "noxfile.py": ("nox", "nox"), "cargo.toml": ("cargo", "cargo test"), "pom.xml": ("Maven", "mvn test"),
@@ -29,8 +30,18 @@ _NAMED = {
     "pyproject.toml": ("pytest", "pytest"), "setup.cfg": ("pytest", "pytest"), "gemfile": ("bundler", "bundle exec rake"), "erlang.mk": ("erlang.mk", "make tests"),
     "meson.build": ("meson", "meson test"), "dune-project": ("dune", "dune test"), "stack.yaml": ("stack", "stack test"),
 }  # fmt: skip
-_SCRIPT = re.compile(r"(^|/)(run)?_?-?(test|tests|runtest[\w-]*|check|fuzz\w*|chaos\w*|bench\w*|stress\w*|e2e\w*|jepsen\w*|soak\w*|verify\w*)[\w.-]*$|"
-                     r"[\w.-]*(test|fuzz|chaos|stress|bench|jepsen|faults?|kill|crash|simulat)[\w.-]*\.(sh|py|rb|bash|pl|ts|js)$|(^|/)scripts?/[\w.-]*(test|fuzz|bench)[\w.-]*$", re.I)  # fmt: skip
+_SCRIPT = re.compile(r"(^|/)(run)?_?-?(test|tests|unit|runtest[\w-]*|check|suites?|fuzz\w*|chaos\w*|bench\w*|stress\w*|e2e\w*|jepsen\w*|soak\w*|verify\w*)[\w.-]*$|"
+                     r"[\w.-]*(test|fuzz|chaos|stress|bench|jepsen|faults?|kill|crash|simulat|verify|suites|compat|sanity|regress|soak|cluster)[\w.-]*\.(sh|py|rb|bash|pl|ts|js)$|(^|/)scripts?/[\w.-]*(test|fuzz|bench)[\w.-]*$", re.I)  # fmt: skip
+# Scripts whose name tells nothing: their text does.
+_SCRIPTS = re.compile(
+    r"^(?:[\w.-]+/)?(?:scripts?|bin|hack|ci|dev|dev-support|tools?|build_tools|\.ci)/(?:[\w.-]+/)?[\w-]+(?:\.(?:sh|bash|py|rb|pl))?$"
+)
+_TESTS_INSIDE = re.compile(
+    r"\b(?:cargo (?:test|miri|fuzz)|go test|pytest|rspec|ctest|mvn [^\n]*\b(?:test|verify)\b|gradlew? [^\n]*test|mix test|rebar3 (?:ct|eunit|proper)|npm (?:run )?test|make (?:\w+-)?(?:test|check)\w*|"
+    r"valgrind|-fsanitize|sanitizer=|_SANITIZER|interleav\w+|kill -(?:9|KILL|STOP)|tc qdisc|iptables|random seed|stress-ng|jepsen)", re.I)  # fmt: skip
+_GUARDS_STYLE = re.compile(
+    r"licen[cs]e|style|lint|format|redact|headers?|spell|whitespace|commit-?message", re.I
+)
 _RETRIES = re.compile(
     r"\bretry\b|--reruns|flaky|max_attempts|nick-fields/retry|rerun[-_]?fail|continue-on-error:\s*true|-retries|retries:",
     re.I,
@@ -56,9 +67,11 @@ def is_opened(path: str) -> bool:
         return False
     return (
         name in _NAMED
+        or (name.endswith(".mk") and _TEST_WORD.search(name) is not None)
         or name.startswith(("makefile", "justfile", "readme", "gnumakefile"))
         or role_of(path) == "ci"
         or bool(_SCRIPT.search(path) and _is_script(path))
+        or bool(_SCRIPTS.search(path) and _is_script(path))
         or name == "jenkinsfile"
     )
 
@@ -75,7 +88,9 @@ def entries_of_file(path: str, text: str) -> Iterator[ToolboxEntry]:
     if role_of(path) == "ci" or name == "jenkinsfile":
         if name.endswith((".yml", ".yaml", ".toml", ".json", "jenkinsfile")):
             yield from _workflow(path, text)
-    elif name.startswith(("makefile", "gnumakefile", "justfile")):
+        elif _SCRIPT.search(path) and _is_script(path):
+            yield _script(path, text)
+    elif name.startswith(("makefile", "gnumakefile", "justfile")) or name.endswith(".mk"):
         yield from _targets(path, text, folder, "just" if name.startswith("just") else "make")
     elif name == "package.json":
         yield from _package(path, text, folder)
@@ -103,10 +118,18 @@ def entries_of_file(path: str, text: str) -> Iterator[ToolboxEntry]:
         line = next((n for n, row in enumerate(text.split("\n"), 1) if _TEST_WORD.search(row)), 1)
         yield ToolboxEntry(kind="test-runner", name=f"{tool}: {path}", path=path, line=line, end_line=line, command=command,
                            working_directory=folder, needs=(tool,), what=_tox(text) if name == "tox.ini" else "", seed=_seed(text))  # fmt: skip
-    elif (_SCRIPT.search(path) and _is_script(path) and role_of(path) != "test") or (
-        _SCRIPT.search(path) and "." not in name
-    ):
+    elif _is_a_test_script(path, text):
         yield _script(path, text)
+
+
+def _is_a_test_script(path: str, text: str) -> bool:
+    """By its name, or by what it starts where the name tells nothing."""
+    name = path.rsplit("/", 1)[-1]
+    if _GUARDS_STYLE.search(name) and not _TESTS_INSIDE.search(text):
+        return False
+    if _SCRIPT.search(path) and (("." not in name) or (_is_script(path) and role_of(path) != "test")):
+        return True
+    return bool(_SCRIPTS.search(path)) and (bool(_TESTS_INSIDE.search(text)) or bool(re.search(r"spec|test", name)))  # fmt: skip
 
 
 def _script(path: str, text: str) -> ToolboxEntry:
@@ -114,10 +137,14 @@ def _script(path: str, text: str) -> ToolboxEntry:
     also: tuple[str, ...] = ()
     if re.search(r"chaos|fault|kill|crash|jepsen", path, re.I):
         kind, also = "fault-injection", ("test-runner",)
-    line = next(
-        (n for n, row in enumerate(text.split("\n"), 1) if n > 1 and row.strip() and not row.startswith("#")),
-        1,
-    )
+    elif (
+        re.search(r"\bsimulat\w*|interleav\w+|\bexplor\w+\b.*\bseed", text[:3000], re.I | re.S)
+        and "seed" in text
+    ):
+        kind, also = "simulation", ("test-runner",)
+    rows = list(enumerate(text.split("\n"), 1))
+    line = next((n for n, row in rows if _TESTS_INSIDE.search(row) and not row.lstrip().startswith("#")), 0)
+    line = line or next((n for n, row in rows if n > 1 and row.strip() and not row.startswith("#")), 1)
     return ToolboxEntry(kind=kind, name=path.rsplit("/", 1)[-1], path=path, line=line, end_line=line, command=f"./{path}", also=also,
                         what="a script: read it before running it", seed=_seed(text))  # fmt: skip
 
@@ -126,13 +153,18 @@ def _targets(path: str, text: str, folder: str, tool: str) -> Iterator[ToolboxEn
     """One entry a file with its first test target, and one for each target that is a harness of its own."""
     found = [(match.group(1), text.count("\n", 0, match.start()) + 1) for match in (_JUST if tool == "just" else _TARGET).finditer(text)
              if _TEST_WORD.search(match.group(1)) and not match.group(1).startswith(".")]  # fmt: skip
+    included = re.search(r"^-?include\s+\S*erlang\.mk", text, re.M)
+    if included and not any(name in ("tests", "ct") for name, _ in found):
+        found.insert(0, ("tests", text.count("\n", 0, included.start()) + 1))
     if not found:
         return
-    first = next((row for row in found if row[0].startswith("test")), found[0])
+    first = min(found, key=lambda row: (row[0] not in _WHOLE_SUITE, not row[0].startswith("test")))
     where = f" -C {folder}" if folder != "." else ""
+    if path.endswith(".mk"):
+        tool = f"make -f {path}" if folder == "." else f"make -f {path.rsplit('/', 1)[-1]}"
     yield ToolboxEntry(
         kind="test-runner", name=f"{tool} {first[0]} ({path})", path=path, line=first[1], end_line=first[1], command=f"{tool}{where} {first[0]}",
-        working_directory=".", needs=(tool,), what="targets: " + ", ".join(dict.fromkeys(name for name, _ in found))[:300], seed=_seed(text),
+        working_directory=".", needs=(tool.split()[0],), what="targets: " + ", ".join(dict.fromkeys(name for name, _ in found))[:300], seed=_seed(text),
         also=tuple(sorted({kind for name, _ in found for kind in _kinds_of(name)})),
     )  # fmt: skip
     for name, line in found:
@@ -145,12 +177,12 @@ def _targets(path: str, text: str, folder: str, tool: str) -> Iterator[ToolboxEn
                 line=line,
                 end_line=line,
                 command=f"{tool}{where} {name}",
-                needs=(tool,),
+                needs=(tool.split()[0],),
             )
 
 
 def _kinds_of(name: str) -> tuple[str, ...]:
-    table = (("linearizability", r"robust|jepsen|lineari"), ("simulation", r"simulat|antithesis|dst"), ("fault-injection", r"lazyfs|gofail|failpoint|chaos|fault|issue\d+"),
+    table = (("linearizability", r"robust|jepsen|lineari"), ("simulation", r"simulat|antithesis|dst"), ("fault-injection", r"lazyfs|gofail|failpoint|chaos|(?<!de)fault|crash|kill|issue\d+"),
              ("fuzz", r"fuzz"), ("e2e", r"e2e|smoke"), ("integration", r"integration"), ("benchmark", r"bench"))  # fmt: skip
     return tuple(kind for kind, pattern in table if re.search(pattern, name, re.I))
 

@@ -18,6 +18,9 @@ _MACRO = re.compile(r"^\s*TEST(?:_F|_P)?\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 _CLAUSE = re.compile(
     r"^(?:test_)?([a-z]\w{5,80})\(_?(?:Config|_)?\)\s*->|^\(deftest\s+(?:\^\S+\s+)?([\w?!-]+)|^(\w+_test_?)\(\)\s*->|^test\s+\{?([^{}\"]{8,120})"
 )
+_SCALA = re.compile(
+    r'^\s*(?:(?:it|they|ignore)\s+)?(?:should|must|can)?\s*"([^"]{8,200})"\s*(?:taggedAs\s*\(?[^{]*)?\s*in\b'
+)
 _FUNCTION = re.compile(r"^(?:Test|Fuzz|test|should|it)[_A-Z]\w*|\w+_test$")
 _MARKED = re.compile(
     r"#\[(?:\w+::)?test|@Test\b|@ParameterizedTest|\[(?:Fact|Test|Theory|TestMethod)\b|@RepeatedTest|#\[test_case|@test\b"
@@ -68,6 +71,10 @@ def tests_in(lines: Sequence[str], language: str, definitions: Sequence[Definiti
         macro = _MACRO.match(line)
         if macro:
             yield _judged(f"{macro.group(1)} {macro.group(2)}", number, _end_of(lines, index), lines)
+            continue
+        said = _SCALA.match(line) if language == "scala" else None
+        if said:
+            yield _judged(said.group(1), number, _end_of(lines, index), lines)
             continue
         clause = _CLAUSE.match(line) if language in ("erlang", "clojure", "tcl") else None
         if clause:
