@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,10 @@ from refute.nemesis.client.rules import ClientRule, ClientRules
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.ledger import MARK
 from refute.nemesis.marked import NAME
-from refute.nemesis.mechanisms import probe
 from refute.plan.system_spec import HttpClient
 from refute.system.process_table import processes_with_mark
 from refute.workload.http_client import HttpOperationClient
-from refute.workload.request import Request
+from refute.workload.request import Completion, Request
 from tests.nemesis.conftest import Room
 from tests.nemesis.owners import Owner, nothing_left
 from tests.nemesis.peers import ask, become, eventually
@@ -30,6 +30,7 @@ CLIENT = HttpClient.model_validate(
         "operations": {
             "promote": {"method": "POST", "path": "/become", "body": {"role": "leader"}, "output": "term"},
             "look": {"path": "/status", "output": "term"},
+            "set": {"method": "POST", "path": "/become", "body": {"role": "leader", "term": "{value}"}},
             "nowhere": {"path": "/nowhere", "fail": [404]},
         }
     }
@@ -215,6 +216,89 @@ def test_a_retry_that_is_refused_leaves_the_outcome_unknown(
     assert done.outcome is Outcome.INFO
 
 
+def in_the_background(client: HttpOperationClient, key: str, value: int) -> Future[Completion]:
+    done: Future[Completion] = Future()
+    asked = Request("set", key, value)
+    threading.Thread(target=lambda: done.set_result(client.invoke(asked, "n1", 5.0)), daemon=True).start()
+    return done
+
+
+@pytest.fixture
+def other_client(client: HttpOperationClient, rules: ClientRules) -> Iterator[HttpOperationClient]:
+    with client, HttpOperationClient(CLIENT, client._endpoints, rules=rules) as other:
+        yield other
+
+
+@pytest.mark.fault("client", "reorder", shows="landing")
+def test_a_request_arrives_after_one_that_was_issued_later(
+    served: Room, rules: ClientRules, client: HttpOperationClient, other_client: HttpOperationClient
+) -> None:
+    fault = served.apply(client_fault("reorder", kinds=["set"], within="30s"))
+    earlier = in_the_background(client, "k", 5)
+    assert eventually(lambda: bool(rules._held))
+    later = other_client.invoke(Request("set", "k", 6), "n1", 5.0)
+    first = earlier.result(10)
+    assert (first.outcome, first.extra) == (Outcome.OK, {"overtaken": 1})
+    assert (later.outcome, later.extra) == (Outcome.OK, {})
+    assert ask(served.cluster, "n1")["term"] == 5  # what was issued first is what is left
+    assert served.nemesis.heal(fault).failed == {}
+    landing = served.nemesis.landing(fault)
+    assert landing.landed, landing.missing
+    assert [signal.during for signal in landing.signals] == [1, 1]
+
+
+@pytest.mark.fault("client", "reorder", shows="not landing")
+def test_a_request_that_nobody_overtakes_goes_in_its_turn(
+    served: Room, client: HttpOperationClient, other_client: HttpOperationClient
+) -> None:
+    fault = served.apply(client_fault("reorder", kinds=["set"], within="50ms"))
+    for key, value in (("k", 5), ("other", 6)):  # of different keys none is earlier
+        assert client.invoke(Request("set", key, value), "n1", 5.0).extra == {}
+    assert other_client.invoke(Request("look"), "n1", 5.0).extra == {}
+    assert ask(served.cluster, "n1")["term"] == 6
+    served.nemesis.heal(fault)
+    landing = served.nemesis.landing(fault)
+    assert not landing.landed
+    assert [signal.during for signal in landing.signals] == [0, 0]
+
+
+def test_an_overtaking_request_without_an_answer_reorders_nothing(
+    served: Room, rules: ClientRules, client: HttpOperationClient, other_client: HttpOperationClient
+) -> None:
+    fault = served.apply(client_fault("reorder", kinds=["set"], within="30s"))
+    earlier = in_the_background(client, "k", 5)
+    assert eventually(lambda: bool(rules._held))
+    pause = served.apply({"pause": "n1"}, "n1")
+    assert other_client.invoke(Request("set", "k", 6), "n1", 0.2).outcome is Outcome.INFO
+    served.nemesis.heal(pause)
+    assert earlier.result(10).extra == {}
+    served.nemesis.heal(fault)
+    assert not served.nemesis.landing(fault).landed
+
+
+def test_a_heal_lets_go_what_is_held_and_waits_for_it(
+    served: Room, rules: ClientRules, client: HttpOperationClient
+) -> None:
+    fault = served.apply(client_fault("reorder", kinds=["set"], within="600s"))
+    held = in_the_background(client, "k", 5)
+    assert eventually(lambda: bool(rules._held))
+    assert served.nemesis.heal(fault).failed == {}
+    assert held.result(10).outcome is Outcome.OK
+    assert ask(served.cluster, "n1")["term"] == 5
+    assert rules._held == {}
+    client.close()
+
+
+def test_without_its_flag_nothing_is_held_so_that_the_guard_can_lift_it(
+    rules: ClientRules, tmp_path: Path
+) -> None:
+    flag = tmp_path / "flag"
+    rules.put(ClientRule("f1", "reorder", frozenset({"set"}), flag, within_s=600.0))
+    with rules.in_turn("set", "k", "n1") as turn:
+        assert not rules._held
+    assert not turn.overtaken
+
+
 @pytest.mark.fault("client", "connection-storm", shows="nothing left")
 def test_a_crowd_leaves_when_its_owner_is_killed(own: Callable[..., Owner]) -> None:
     owner = own(also=[["client", "connection-storm", {"connections": 20}, ["n2"]]])
@@ -233,6 +317,7 @@ def test_a_crowd_leaves_when_its_owner_is_killed(own: Callable[..., Owner]) -> N
         (client_fault("duplicate"), (), "promises to apply once"),
         (client_fault("duplicate", kinds=["promot"]), (), "no client that speaks HTTP knows 'promot'"),
         (client_fault("duplicate", kinds=["promote"]), ("n1",), "name no node"),
+        (client_fault("reorder"), (), "whose order is to change"),
         (client_fault("connection-storm"), (), "connection-storm: name a node"),
         (client_fault("slow-reader", path="big"), ("n1",), "a path from / on"),
     ],
@@ -248,9 +333,3 @@ def test_what_is_no_fault_of_clients_is_refused(
 def test_without_clients_nobody_can_send_again(room: Room) -> None:
     with pytest.raises(NemesisError, match="no clients of this run"):
         room.apply(client_fault("retry", kinds=["look"]))
-
-
-def test_what_is_left_out_on_purpose_says_why() -> None:
-    found = probe("client", "reorder")
-    assert not found.works
-    assert "one request on its way" in found.reason

@@ -87,6 +87,29 @@ def test_a_fault_is_injected_seen_from_both_sides_and_healed(shell: Shell) -> No
     assert gone(shell)
 
 
+def test_requests_are_doubled_and_change_places_in_a_live_system(shell: Shell) -> None:
+    def send(*operations: dict[str, Any]) -> None:
+        shell("manage_system", action="operation", operations=list(operations))
+
+    shell("manage_system", action="await", condition={"leader": "known", "every_node": "in-sync"})
+    shell("inject_fault", fault={"fault": {"plane": "client", "kind": "duplicate", "kinds": ["read"]}})
+    send({"read": {"key": "k", "via": "leader"}})
+    reorder = {"plane": "client", "kind": "reorder", "kinds": ["write"], "within": "20s"}
+    shell("inject_fault", fault={"fault": reorder})
+    background = {"write": {"key": "k", "value": 1, "via": "leader", "background": True}}
+    send(background, {"write": {"key": "k", "value": 2, "via": "leader"}})
+    limit = time.monotonic() + 10
+    while not all(landed(shell).values()) and time.monotonic() < limit:  # the held one comes after the other
+        time.sleep(0.1)
+    shell("heal_faults")
+    assert landed(shell) == {"duplicate": True, "reorder": True}
+
+
+def landed(shell: Shell) -> dict[str, bool]:
+    faults = shell("manage_system", action="status")["faults"]
+    return {fault["kind"]: fault["landed"] for fault in faults}
+
+
 def test_the_guard_heals_where_the_host_was_killed(shell: Shell) -> None:
     shell("inject_fault", fault={"pause": "n1"})
     paused = [process for process in shell.processes() if process.status() == psutil.STATUS_STOPPED]

@@ -38,16 +38,6 @@ PLANES: dict[str, type[Plane]] = {
 ALWAYS = frozenset({"process", "proxy", "client", "membership", "resource", "storage"})
 
 
-_NEVER = {
-    (
-        "client",
-        "reorder",
-    ): "a client of a history has one request on its way, so that there is no order to change: "
-    "let several clients write the same key instead",
-}
-"""Faults of the catalog that are left out on purpose, with the reason."""
-
-
 def implemented() -> frozenset[tuple[str, str]]:
     """Every (plane, kind) that has a mechanism; what the catalog lists beyond these is not written yet."""
     return frozenset((name, kind) for name, plane in PLANES.items() for kind in plane.kinds)
@@ -95,7 +85,7 @@ def wanted_kinds(written: Iterable[str]) -> frozenset[tuple[str, str]]:
 def probe(plane: str, kind: str) -> Probe:
     """Whether a fault works on this machine, tried out. What cannot be probed does not work, and says why."""
     if (plane, kind) not in implemented():
-        return Probe(False, _NEVER.get((plane, kind), "refute has no mechanism for it yet"))
+        return Probe(False, "refute has no mechanism for it yet")
     try:
         return PLANES[plane].probe(kind)
     except (RefuteError, OSError) as error:

@@ -112,7 +112,11 @@ class HttpOperationClient:
             "process": process,
             "unique": f"{self._salt}-{self._count}",
         }
-        completion = self._try(described, values, node, timeout_s)
+        with self._rules.in_turn(request.kind, request.key, node) as turn:
+            completion = self._try(described, values, node, timeout_s)
+            turn.answered = completion.outcome is not Outcome.INFO and not completion.not_reached
+        if turn.overtaken:
+            completion = replace(completion, extra={**completion.extra, "overtaken": 1})
         completion = self._retried(completion, described, values, node, timeout_s)
         rule = self._rules.rule("duplicate", request.kind)
         if rule is None or self._last is None or completion.outcome is Outcome.FAIL:

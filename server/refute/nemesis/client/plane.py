@@ -1,4 +1,4 @@
-"""The client plane: crowds of connections, slow readers, and requests that clients send again."""
+"""The client plane: crowds of connections, slow readers, and requests that are sent again or out of turn."""
 
 from __future__ import annotations
 
@@ -24,6 +24,15 @@ from refute.plan.units import bytes_per_second, seconds
 from refute.system.placement import Placement
 
 _CROWDS = frozenset({"connection-storm", "slow-reader"})
+_OF_REQUESTS: dict[str, tuple[str, str]] = {
+    "duplicate": ("requests sent again", "answers of nodes to these"),
+    "retry": ("requests sent again", "answers of nodes to these"),
+    "reorder": (
+        "requests held until a later one for the same key was answered",
+        "answers of nodes to these, after those to the later ones",
+    ),
+}
+"""What is counted of each at our own side, and at the nodes'."""
 _MODULE = "refute.nemesis.client.crowd"
 _GONE_WITHIN_S = 5.0
 _ARRIVED_WITHIN_S = 10.0
@@ -51,7 +60,7 @@ class ClientPlane:
     """Faults that a correct system has to bear; nothing is done to a node."""
 
     name: ClassVar[str] = "client"
-    kinds: ClassVar[frozenset[str]] = frozenset({*_CROWDS, "duplicate", "retry"})
+    kinds: ClassVar[frozenset[str]] = frozenset({*_CROWDS, *_OF_REQUESTS})
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -62,7 +71,7 @@ class ClientPlane:
 
     @staticmethod
     def probe(kind: str) -> Probe:
-        """Requests are sent again by the clients themselves; what is read of a node's sockets is Linux's."""
+        """Requests are in the hands of our own clients; what is read of a node's sockets is Linux's."""
         if kind in _CROWDS and sys.platform != "linux":
             return Probe(False, "the node's side of connections is read as Linux shows it")
         return Probe(True)
@@ -72,7 +81,7 @@ class ClientPlane:
         return Placement()
 
     def targets(self, fault: Fault) -> tuple[str, ...]:
-        """The nodes that a crowd goes to; all clients for requests that are sent again."""
+        """The nodes that a crowd goes to; all clients for faults of requests."""
         try:
             if fault.kind in _CROWDS:
                 return self._crowd_targets(fault)
@@ -126,11 +135,11 @@ class ClientPlane:
 
     def signals(self, fault: Fault, readings: Readings) -> tuple[Signal, ...]:
         """Ours: opened, left unread, sent again; the node's: what its kernel holds, what it answered."""
-
-        if fault.kind in ("duplicate", "retry"):
+        if fault.kind in _OF_REQUESTS:
+            sent, answered = _OF_REQUESTS[fault.kind]
             return (
-                _grown("injector", "requests sent again", readings, f"{fault.id}.sent"),
-                _grown("victim", "answers of nodes to these", readings, f"{fault.id}.answered"),
+                _grown("injector", sent, readings, f"{fault.id}.sent"),
+                _grown("victim", answered, readings, f"{fault.id}.answered"),
             )
         signals: list[Signal] = []
         for node in fault.nodes:
@@ -208,24 +217,31 @@ class ClientPlane:
     def _rule(self, fault: Fault) -> ClientRule:
         given, rules = fault.parameters, self._site.clients
         if rules is None:
-            raise NemesisError("there are no clients of this run that could send a request again")
+            raise NemesisError("there are no clients of this run whose requests could be touched")
         kinds = given.get("kinds")
         if not kinds:
-            raise FaultInputError(
-                "name the kinds of operation that the system promises to apply once, in kinds"
+            which = (
+                "whose order is to change"
+                if fault.kind == "reorder"
+                else "that the system promises to apply once"
             )
+            raise FaultInputError(f"name the kinds of operation {which}, in kinds")
         chosen = frozenset([kinds] if isinstance(kinds, str) else map(str, kinds))
         if unknown := chosen - rules.operations:
             known = ", ".join(sorted(rules.operations)) or "none"
-            raise FaultInputError(f"no client that speaks HTTP knows {min(unknown)!r}; they know: {known}")
+            raise FaultInputError(
+                f"no client that speaks HTTP knows {min(unknown)!r}; they know: {known}",
+                hint="requests of a worker are in its own hands: describe the client under http",
+            )
         return ClientRule(
             fault.id,
-            "retry" if fault.kind == "retry" else "duplicate",
+            fault.kind,
             chosen,
             self._flag(fault),
             float(given.get("share", 1.0)),
             int(given.get("times", 1)),
             seconds(given.get("after", 0)),
+            seconds(given.get("within", "300ms")),
         )
 
     @staticmethod

@@ -71,17 +71,27 @@ ENTRIES = (
     FaultEntry(
         plane="client",
         kind="reorder",
-        does="requests of one client arrive in another order than they were sent in",
-        is_not=_NOT_OURS,
+        does="a request is held, and goes when one of another client for the same key, issued later, was "
+        "answered; where none comes in time it goes all the same",
+        is_not=_NOT_OURS + "; nor one client out of its own order: each has one request on its way",
         tests=("ordering", "safety", "idempotency"),
-        cannot_test=("performance",),
+        cannot_test=("performance", "durability"),
         targets="clients",
-        parameters=(Parameter("window", "count", "requests that change places", 4),),
-        needs="clients with several requests on their way at once; ours have one, as a history wants it",
-        probe="there is nothing to try",
-        injector="requests sent out of order",
-        victim="requests that the node's own counters or log show",
-        cleanup="none",
+        parameters=(
+            Parameter("kinds", "list", "the kinds of operation whose order is to change"),
+            Parameter("share", "share", "of the requests is held, where none for that key is", 1.0),
+            Parameter("within", "duration", "how long one is held at the most", "300ms"),
+        ),
+        needs="clients that the plan describes for HTTP, two of them at work on one key",
+        probe="it needs nothing of the machine",
+        injector="requests that were held until a later one was answered",
+        victim="answers of nodes to these, after those to the later ones",
+        cleanup="what is held is sent, and waited for",
+        infidelities=(
+            "in the history a held operation begins when it was issued: both are concurrent, and either "
+            "order of their effects is right",
+            "an operation may take longer by the time for which its request is held",
+        ),
     ),
     _crowd(
         kind="slow-reader",
