@@ -29,13 +29,6 @@ _DEFAULT_LINE = re.compile(r"\s*@?default(?:s|value)?\b", re.I)
 _MARKUP = re.compile(r"</?[a-zA-Z][^>]{0,80}/?>|\{@\w+\s+([^}]*)\}")
 
 
-def comment_marks(language: str) -> tuple[str, ...]:
-    """What a line that is nothing but a comment begins with, in a language without grammar; empty: not known."""
-    marks = _LINE_MARKS.get(language, "")
-    starts = tuple(marks) if language == "ini" else (marks,) if marks else ()
-    return (*starts, "//") if language in _C_LIKE else starts
-
-
 def clean_comment(line: str) -> str:
     """One line of a comment without its marks and markup; indentation inside the comment is kept."""
     text = _STRIP.sub("", line, count=1)

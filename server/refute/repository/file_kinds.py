@@ -65,7 +65,7 @@ _TEST_FOLDER = re.compile(
     r"[\w.-]*[._-]tests?|UnitTests?|[\w.]*\.Tests?|src/(test|it|jmh)|fuzz|testsuite|testutils?|test[_-]\w+)/",
     re.I)  # fmt: skip
 _TEST_FILE = re.compile(
-    r"(_test\.(go|cc|cpp|exs|rb|py|clj|c|dart)|_tests?\.rs|(^|/)test_[^/]*\.\w+|(^|/)tests?\.(rs|py|js|ts|go)|"
+    r"(_test\.(go|cc|cpp|exs|rb|py|clj|c|dart)|_tests?\.(rs|zig)|_fuzz\.zig|(^|/)test_[^/]*\.\w+|(^|/)tests?\.(rs|py|js|ts|go)|"
     r"[._](spec|test)\.[jt]sx?|_spec\.rb|Tests?\.(java|kt|scala|cs|swift|php)|(IT|Spec|Suite)\.(java|kt|scala)|"
     r"_SUITE\.erl|_(unit)?tests?\.(cc|cpp|c)|\.bats)$", re.I)  # fmt: skip
 _NEWS = re.compile(

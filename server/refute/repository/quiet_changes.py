@@ -7,9 +7,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from refute.repository.comments import comment_marks
+from refute.repository.comments import scan_comments
 from refute.repository.differences import Change
-from refute.repository.file_kinds import GRAMMARS, PROSE, language_of, role_of
+from refute.repository.file_kinds import (
+    COMMENTED,
+    GRAMMARS,
+    INTERFACES,
+    PROSE,
+    SETTINGS,
+    language_of,
+    role_of,
+)
 from refute.repository.mirror import RepositorySnapshot, SourceFile
 from refute.repository.models import ChangedFile, Claim, MapItem
 from refute.repository.syntax import read_syntax
@@ -21,23 +29,30 @@ _DIRECTIVE = re.compile(
     r"/\*!\d|\*\s*@[A-Z]\w*[\\(])"
 )
 _QUIET_ROLES = frozenset({"entry", "document", "reference", "news", "licence", "translation", "example"})
-_BESIDE_ROLES = frozenset({"ci", "build", "tooling", "test", "data"})
+_APART_ROLES = frozenset({"ci", "tooling", "test", "example"})
+_BESIDE_ROLES = frozenset({"ci", "build", "tooling", "test"})
+# folders that are called like those of tools, and belong to the product where they stand within its code
+_INSIDE_THE_PRODUCT = re.compile(
+    r"^(?!(?:.*/)?(?:scripts?|hack|ci|bench\w*|perf|jmh|cmake|packaging|helm|charts?|site|website|docs?|docker|contrib|misc|localtests|\.\w+)/)"
+    r"(?:(?:.*/)?(?:lib|pkg|internal|server|core|app|source|sources|crates)/.*(?:tools?|utils?|dev|build|deploy|static|web|ui|dashboard|assets)/|"
+    r".*(?:^|/)src/(?!.*\b(?:tests?|bench\w*)/))", re.I)  # fmt: skip
 # what a program only shows, and what only people and their editors read
 _INERT = re.compile(
     r"\.(png|jpe?g|gif|svg|ico|webp|bmp|pdf|ttf|otf|woff2?|eot|mp[34]|mov|webm|puml|drawio|excalidraw|css|scss|less|csv|tsv|log|asc|pub|sig|"
     r"gitignore|gitattributes|gitmodules|gitkeep|mailmap|editorconfig|dockerignore|npmignore|helmignore|prettierrc|nojekyll)$|"
-    r"(^|/)(\.[^/]+|[^/.]*(rc|ignore)|CODEOWNERS|[A-Z_]+)$", re.I)  # fmt: skip
+    r"(^|/)[^/.]*(rc|ignore)$|(^|/)(?-i:[A-Z_]+)$|^\.(?!env)[^/]+$|(^|/)(checkstyle|spotbugs|findbugs|pmd|lint|licen[cs]es?|gradle/wrapper)/", re.I)  # fmt: skip
 _MANIFEST = re.compile(
-    r"(^|/)(go\.(mod|sum|work)|cargo\.(toml|lock)|pom\.xml|build\.gradle(\.kts)?|[^/]*versions?[^/]*\.(toml|gradle|properties|props|sbt|scala)|"
+    r"(^|/)(go\.(mod|sum|work|work\.sum)|cargo\.(toml|lock)|pom\.xml|build\.gradle(\.kts)?|[^/]*versions?[^/]*\.(toml|gradle|properties|props|sbt|scala)|"
     r"dependencies\.(gradle|scala|sbt|kt)|build\.sbt|package(-lock)?\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|mix\.(exs|lock)|"
-    r"gemfile(\.lock)?|[^/]+\.gemspec|requirements[^/]*\.(txt|in)|setup\.(py|cfg)|pyproject\.toml|poetry\.lock|uv\.lock|pipfile(\.lock)?|"
+    r"gemfile(\.lock)?|[^/]+\.gemspec|requirements([^/]*|/(.*/)?(?!test|dev|doc|lint|ci|pytest|pkgutils|constraints)[^/]*)\.(txt|in)|setup\.(py|cfg)|pyproject\.toml|poetry\.lock|uv\.lock|pipfile(\.lock)?|"
     r"composer\.(json|lock)|package\.(swift|resolved)|[^/]+\.(cs|fs|vb)proj|directory\.packages\.props|packages\.config|"
     r"build\.zig(\.zon)?|rebar\.(config|lock)|project\.clj|deps\.edn|conanfile\.\w+|vcpkg\.json|erlang\.mk|module\.bazel|workspace(\.bazel)?)$", re.I)  # fmt: skip
-_DEPENDENCY = re.compile(r"\d+\.\d+|\b[0-9a-f]{40}\b|\bgit\b|\bpath\s*=")
+_DEPENDENCY = re.compile(r"\d+\.\d+|\b[0-9a-f]{40}\b|\bgit\b|\bpath\s*=|\b(?:checksum|integrity|sha\d+)\b")
 _OWN_VERSION = re.compile(
     r"^\s*[\"']?@?(?:package_?)?version[\"']?\s*[:=(]?\s*[\"']|^\s*\w+\.version\s*=", re.I
 )
 _TOKEN = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`|\w+|[^\w\s]")
+_BUILD_LANGUAGES = frozenset({"make", "just", "docker", "cmake", "starlark"})
 _LAYOUT_MATTERS = frozenset({"python", "yaml", "make", "haskell", "fsharp", "nim", "just"})
 
 
@@ -54,10 +69,8 @@ def only_comments(snapshot: RepositorySnapshot, change: Change) -> bool:
     # hunk by hunk: a line that moves elsewhere is no layout
     if all(_TOKEN.findall("\n".join(old)) == _TOKEN.findall("\n".join(new)) for old, new in change.hunks):
         return language not in _LAYOUT_MATTERS
-    if language not in GRAMMARS:
-        marks = comment_marks(language)
-        lines = [text.strip() for text in (*added, *removed)]
-        return bool(marks) and all(not text or text.startswith(marks) for text in lines)
+    if language not in GRAMMARS | COMMENTED | INTERFACES | SETTINGS | _BUILD_LANGUAGES:
+        return False
     sides = ((change.new_blob, change.added), (change.old_blob, change.removed))
     return all(_in_comments(snapshot, blob, language, rows) for blob, rows in sides)
 
@@ -70,26 +83,41 @@ def _in_comments(
     if not wanted:
         return True
     data = next((data for _, data in snapshot.contents([SourceFile("", blob, 0)])), b"") if blob else b""
+    lines = data.decode("utf-8", "replace").split("\n")
+    if language not in GRAMMARS:
+        return wanted <= _scanned(lines, language)
     try:
         syntax = read_syntax(data, language)
     except (ImportError, OSError, ValueError):
         return False
     if syntax.broken and not all(_STARTS_COMMENT.match(text) for _, text in rows if text.strip()):
         return False
-    lines = data.decode("utf-8", "replace").split("\n")
     quiet: set[int] = set()
     for block in syntax.comments:
-        alone = _STARTS_COMMENT.match(lines[block.line - 1])
-        ends_alone = (
-            "*/" not in lines[block.end_line - 1] or not lines[block.end_line - 1].split("*/")[-1].strip()
-        )
-        quiet.update(range(block.line if alone else block.line + 1, block.end_line + bool(ends_alone)))
+        starts = block.line if _STARTS_COMMENT.match(lines[block.line - 1]) else block.line + 1
+        ends = block.end_line + _nothing_follows(lines[block.end_line - 1])
+        quiet.update(range(starts, ends))
     return wanted <= quiet
+
+
+def _scanned(lines: Sequence[str], language: str) -> set[int]:
+    """The lines that are nothing but a comment, in a language without grammar."""
+    return {
+        number
+        for block in scan_comments(lines, language)
+        for number, text in block
+        if text.strip() == lines[number - 1].strip() and _nothing_follows(text)
+    }
+
+
+def _nothing_follows(line: str) -> bool:
+    """Whether no code stands behind the end of a comment on this line."""
+    return "*/" not in line or not line.rpartition("*/")[2].strip()
 
 
 def moves_dependencies(change: Change) -> bool:
     """Whether a manifest or a lock file names other versions of what the product is built of."""
-    if not _MANIFEST.search(change.path):
+    if not _MANIFEST.search(change.path) or change.path.endswith(".sum"):  # sums follow, they decide nothing
         return False
     if not _stands_among_code(change.path):  # of the tests, the tools, the examples
         return False
@@ -99,7 +127,7 @@ def moves_dependencies(change: Change) -> bool:
 
 def _stands_among_code(path: str) -> bool:
     folder = path.rpartition("/")[0]
-    return not folder or role_of(f"{folder}/x.go") == "code"
+    return not folder or role_of(f"{folder}/x.go") not in _APART_ROLES
 
 
 def judge(
@@ -123,7 +151,7 @@ def judge(
 
 
 def _is_quiet(file: ChangedFile) -> bool:
-    if file.unread == "submodule":
+    if file.unread == "submodule" or file.dependencies:
         return False
     if file.role in _QUIET_ROLES:
         return True
@@ -137,9 +165,14 @@ def _is_product(file: ChangedFile) -> bool:
     """Whether what runs in production can differ now."""
     if file.unread == "submodule" or file.dependencies:
         return True
-    if file.role == "data":
-        inert = _INERT.search(file.path) or _MANIFEST.search(file.path)
-        return not inert and _stands_among_code(file.path)
+    if file.role in ("data", "settings", "generated") and (
+        _INERT.search(file.path) or _MANIFEST.search(file.path)
+    ):
+        return False
+    if file.role == "tooling":
+        return file.language in GRAMMARS and bool(_INSIDE_THE_PRODUCT.search(file.path))
+    if file.role in ("data", "generated", "vendored"):
+        return _stands_among_code(file.path)
     return file.role not in _BESIDE_ROLES
 
 
