@@ -12,6 +12,7 @@ import pytest
 from refute.errors import RefuteError
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.marked import NAME
+from refute.nemesis.mechanisms import wanted_kinds
 from refute.nemesis.membership import plane as membership_plane
 from refute.plan.step import Await
 from refute.system.cluster import Cluster
@@ -245,3 +246,28 @@ def test_a_spare_is_nobody_else(spares: list[str], says: str) -> None:
 def test_the_environment_of_the_commands_has_no_mark(with_a_spare: Room) -> None:
     assert NAME not in with_a_spare.cluster.environment("n4")
     assert NAME not in os.environ
+
+
+@pytest.mark.systems
+@pytest.mark.parametrize(
+    ("plane", "hit"),
+    [
+        ("netns", {"isolate": {"node": "n4", "plane": "netns"}}),
+        ("clock", {"fault": {"plane": "clock", "kind": "jump", "by": "60s"}}),
+        ("storage/disk-full", {"fault": {"plane": "storage", "kind": "disk-full"}}),
+        ("resource/freezer", {"fault": {"plane": "resource", "kind": "freezer"}}),
+    ],
+)
+def test_an_added_node_has_its_place_on_a_plane_and_can_be_hit_there(
+    open_room: Callable[..., Room], members: Path, plane: str, hit: dict[str, Any]
+) -> None:
+    wanted = {"wanted": wanted_kinds([plane])}
+    room = open_room(3, spares=1, commands=commands(members), nemesis=wanted)
+    name = room.apply(added(), "n4")
+    assert eventually(lambda: ask(room.cluster, "n1")["received"].get("n4", 0) > 0, 10)
+    fault = room.apply(hit, "n4")
+    assert eventually(lambda: bool(moved(room.nemesis.landing(fault))["injector"]), 10)
+    assert room.nemesis.heal(fault).failed == {}
+    assert room.nemesis.heal(name).failed == {}
+    assert room.nemesis.landing(name).landed, room.nemesis.landing(name).missing
+    assert of_the_spare(room) == []

@@ -24,6 +24,7 @@ from refute.system.process_table import processes_with_mark
 from tests.nemesis.conftest import Room, _own_registry, open_room
 from tests.nemesis.peers import eventually
 from tests.ordinary_user import CHECKOUT, as_ordinary_user, open_home
+from tests.systems.engine_rules import engine_rules_are_gone_afterwards
 
 __all__ = ["_own_registry", "open_room"]
 pytestmark = [
@@ -59,6 +60,11 @@ print(json.dumps({"before": before, "after": there(), "tools": tools}))
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    with engine_rules_are_gone_afterwards():
+        yield from running_engine(tmp_path_factory)
+
+
+def running_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     root = tmp_path_factory.mktemp("engine")
     (root / "rootfs" / "bin").mkdir(parents=True)
     busybox = shutil.which("busybox")
