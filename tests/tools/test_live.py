@@ -93,6 +93,8 @@ def test_requests_are_doubled_and_change_places_in_a_live_system(shell: Shell) -
 
     shell("manage_system", action="await", condition={"leader": "known", "every_node": "in-sync"})
     shell("inject_fault", fault={"fault": {"plane": "client", "kind": "duplicate", "kinds": ["read"]}})
+    (duplicate,) = shell("manage_system", action="status")["faults"]
+    assert duplicate["missing"] == ["no signal moved at the injector and victim"]
     send({"read": {"key": "k", "via": "leader"}})
     reorder = {"plane": "client", "kind": "reorder", "kinds": ["write"], "within": "20s"}
     shell("inject_fault", fault={"fault": reorder})

@@ -47,6 +47,7 @@ def _one(entry: Entry, events: Sequence[FaultEvent], landing: Landing | None) ->
         "why": entry.why,
         "left": entry.left or "",
         "landed": landing.landed if landing else None,
+        "missing": list(landing.missing) if landing else [],
         "note": landing.note if landing else "",
         "signals": [
             {

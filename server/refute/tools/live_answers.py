@@ -102,7 +102,8 @@ class EventNow(_Part):
 
 
 class FaultNow(_Part):
-    """A fault with its evidence so far. `landed`: a signal at the injector and one at a victim moved."""
+    """A fault with its evidence so far. `landed`: a signal at the injector and one at a victim moved, and the
+    evidence that was declared held; `missing` says what keeps it from that."""
 
     fault: str
     plane: str
@@ -116,6 +117,7 @@ class FaultNow(_Part):
     why: str
     left: str
     landed: bool | None
+    missing: list[str] = Field(default_factory=list)
     note: str
     signals: list[SignalNow]
     events: list[EventNow]
