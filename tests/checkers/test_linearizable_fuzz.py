@@ -117,7 +117,7 @@ def test_fast_and_slow_agree_on_small_histories(flavour: str) -> None:
 @pytest.mark.parametrize("flavour", ["repeated", "cas"])
 def test_proofs_from_a_window_are_proofs(flavour: str, monkeypatch: pytest.MonkeyPatch) -> None:
     windows = []
-    monkeypatch.setattr(search, "_METER_EVERY", 1)
+    monkeypatch.setattr(search, "_LOOK_UP_EVERY", 1)
     monkeypatch.setattr(search, "_PATIENCE", 0)
     real = search.Search._window
 
@@ -150,7 +150,7 @@ def longer(seed: int) -> History:
 def test_a_window_proves_only_what_the_whole_search_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     histories = [longer(seed) for seed in range(300)]
     whole = [run_check("linearizable", one).valid for one in histories]
-    monkeypatch.setattr(search, "_METER_EVERY", 1)
+    monkeypatch.setattr(search, "_LOOK_UP_EVERY", 1)
     monkeypatch.setattr(search, "_PATIENCE", 0)
     assert [run_check("linearizable", one).valid for one in histories] == whole
     assert min(whole.count(True), whole.count(False)) > 50

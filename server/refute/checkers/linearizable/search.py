@@ -6,6 +6,7 @@ from bisect import bisect_left, insort
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from math import isqrt
 
 from refute.checkers.linearizable.model import Call, Model, State
 from refute.checkers.spending import BudgetSpentError, Meter
@@ -15,9 +16,12 @@ NEVER = 2**63 - 1
 _COUNT_BITS = 24
 _COUNT_MASK = (1 << _COUNT_BITS) - 1
 _FORGET_AT = 1_500_000
-_METER_EVERY = 2048
+_METER_EVERY = 64
+_LOOK_UP_EVERY = 2048
 _PATIENCE = 3000
-_SHELVES = 61  # a set doubles in one leap: many small ones leap one by one, and a limit can be kept
+_SHELF = [isqrt(number) for number in range(4093)]  # a prime: keys have powers of two in them
+"""Configurations are remembered on shelves of different width: a set grows in one leap, and shelves that
+leap one by one let a limit be kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,26 +45,36 @@ class Finding:
     required: list[Timed] = field(default_factory=list)
 
 
-class _Transitions(dict[int, int]):
-    """Next state by `state * codes + code`, or -1; worked out by the model once and remembered."""
+class _Row(dict[int, int]):
+    """From one state the next one by code of the call, or -1; worked out by the model once and remembered."""
+
+    __slots__ = ("_state", "_table")
+
+    def __init__(self, table: _Transitions, state: State) -> None:
+        self._table, self._state = table, state
+
+    def __missing__(self, code: int) -> int:
+        table = self._table
+        allowed, after = table.model.step(self._state, table.calls[code])
+        self[code] = result = table.intern(after) if allowed else -1
+        return result
+
+
+class _Transitions:
+    """The states by number, each with its row: many small dicts, as one large one doubles in one leap."""
 
     def __init__(self, model: Model, calls: list[Call], initial: State) -> None:
         self.model = model
         self.calls = calls
-        self.states: list[State] = [initial]
-        self.number: dict[State, int] = {hashable(initial): 0}
+        self.rows: list[_Row] = []
+        self._number: dict[State, int] = {}
+        self.intern(initial)
 
     def intern(self, state: State) -> int:
-        number = self.number.setdefault(hashable(state), len(self.states))
-        if number == len(self.states):
-            self.states.append(state)
+        number = self._number.setdefault(hashable(state), len(self.rows))
+        if number == len(self.rows):
+            self.rows.append(_Row(self, state))
         return number
-
-    def __missing__(self, key: int) -> int:
-        state, code = divmod(key, len(self.calls))
-        allowed, after = self.model.step(self.states[state], self.calls[code])
-        self[key] = result = self.intern(after) if allowed else -1
-        return result
 
 
 class Search:
@@ -138,22 +152,25 @@ class Search:
 
         `endless` is the relaxed form for a window: optional calls may be used without counting.
         """
-        table, code, bit = self.table, self.code, self.bit
-        memory: list[set[int]] = [set() for _ in range(_SHELVES)]
+        rows, code, bit = self.table.rows, self.code, self.bit
+        memory: list[set[int]] = [set() for _ in range(64)]
         pending_reads, pending_changes, optional = self.pending_reads, self.pending_changes, self.optional
-        width, size = len(self.calls), len(self.required) + 1
-        furthest, since, patience, expanded = first, 0, _PATIENCE, 0
+        size = len(self.required) + 1
+        furthest, since, patience, expanded, popped = first, 0, _PATIENCE, 0, 0
         while stack:
+            popped += 1
+            if not popped % _METER_EVERY:
+                self.meter.check()
             number, state, done = stack.pop()
             if number < 0:
                 number = ~number
                 stack.extend(self._alternatives(number, state, done, endless))
                 continue
             while True:
-                base = state * width
+                row = rows[state]
                 while number < last:
                     for call in pending_reads[number]:
-                        if not done & bit[call] and table[base + code[call]] == state:
+                        if not done & bit[call] and row[code[call]] == state:
                             done |= bit[call]
                     own = bit[number]
                     if not done & own:
@@ -165,7 +182,7 @@ class Search:
                 if number > furthest:
                     furthest, since = number, 0
                 key = ((done << 32) | state) * size + number
-                shelf = memory[key % _SHELVES]
+                shelf = memory[_SHELF[key % 4093]]
                 if key in shelf:
                     break
                 shelf.add(key)
@@ -173,18 +190,19 @@ class Search:
                 since += 1
                 if not expanded % _METER_EVERY:
                     self.meter.check()
+                if not expanded % _LOOK_UP_EVERY:
                     if sum(map(len, memory)) > _FORGET_AT:
                         recent = furthest - 200
                         for place, shelf in enumerate(memory):
                             memory[place] = {key for key in shelf if key % size > recent}
                         if sum(map(len, memory)) > _FORGET_AT // 2:
-                            memory = [set() for _ in range(_SHELVES)]
+                            memory = [set() for _ in range(64)]
                     if since > patience and not endless:
                         finding = self._window(furthest)
                         if finding is not None:
                             return finding
                         since, patience = 0, patience * 4
-                after = table[base + code[number]]
+                after = row[code[number]]
                 if after < 0:
                     stack.extend(self._alternatives(number, state, done, endless))
                     break
@@ -196,8 +214,8 @@ class Search:
 
     def _alternatives(self, number: int, state: int, done: int, endless: bool) -> list[tuple[int, int, int]]:
         """Configurations in which some other call took effect first; the likeliest one last."""
-        table, code, bit, width = self.table, self.code, self.bit, len(self.calls)
-        base, wanted = state * width, code[number]
+        rows, code, bit = self.table.rows, self.code, self.bit
+        row, wanted = rows[state], code[number]
         likely: list[tuple[int, int, int]] = []
         others: list[tuple[int, int, int]] = []
         waiting = {wanted}
@@ -206,9 +224,9 @@ class Search:
             if call == number or done & bit[call] or mine in waiting:
                 continue
             waiting.add(mine)
-            after = table[base + mine]
+            after = row[mine]
             if after >= 0:
-                into = likely if table[after * width + wanted] >= 0 else others
+                into = likely if rows[after][wanted] >= 0 else others
                 into.append((number, after, done | bit[call]))
         if self.optional:
             end = self.required[number].end
@@ -220,13 +238,13 @@ class Search:
                 usable.append((mine, shift))
             consumers = waiting.union(mine for mine, _ in usable)
             for mine, shift in usable:
-                after = table[base + mine]
+                after = row[mine]
                 if after < 0 or after == state:
                     continue
-                row = after * width
-                if not any(table[row + other] not in (-1, table[base + other]) for other in consumers):
+                then = rows[after]
+                if not any(then[other] not in (-1, row[other]) for other in consumers):
                     continue
-                into = likely if table[row + wanted] >= 0 else others
+                into = likely if then[wanted] >= 0 else others
                 into.append((number, after, done if endless else done + (1 << shift)))
         return others[::-1] + likely[::-1]
 

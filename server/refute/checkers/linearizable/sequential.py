@@ -24,7 +24,7 @@ from refute.history import History
 from refute.history.columns import OPEN
 
 NAME = "sequential"
-_METER_EVERY = 1024
+_METER_EVERY = 16  # a step copies all places and registers
 
 Thread = list[tuple[int, Timed]]
 """The calls of one process in its order, each with the code of its key."""
@@ -121,6 +121,9 @@ def _ordered(model: Register, threads: list[Thread], meter: Meter) -> bool:
     seen: set[_Place] = set()
     steps = 0
     while stack:
+        steps += 1
+        if not steps % _METER_EVERY:
+            meter.check()
         at, waiting, registers = stack.pop()
         values = dict(registers)
         at, waiting = _settled(model, threads, at, waiting, values)
@@ -130,9 +133,6 @@ def _ordered(model: Register, threads: list[Thread], meter: Meter) -> bool:
         if here in seen:
             continue
         seen.add(here)
-        steps += 1
-        if not steps % _METER_EVERY:
-            meter.check()
         heads = [
             (*thread[place], number)
             for number, (thread, place) in enumerate(zip(threads, at, strict=True))

@@ -120,7 +120,7 @@ def prove(columns: RegisterColumns, findings: Findings, meter: Meter, *, snapsho
     The history must have no anomaly of single reads and no ambiguous key.
     """
     live = [txn for txn, happened in enumerate(columns.happened()) if happened]
-    graph = _polygraph(columns, live, snapshot=snapshot, level=level)
+    graph = _polygraph(columns, live, meter, snapshot=snapshot, level=level)
     if graph is None:
         findings.doubts.append(
             f"{len(live)} transactions are too many for an exact search (at most {MOST_TRANSACTIONS}, and "
@@ -168,14 +168,17 @@ def _core(
             for is_write, version in columns.micro[one]
         ):
             continue
-        graph = _polygraph(columns, rest, snapshot=snapshot, level=level)
-        if graph is not None and kept and graph.solve(meter.check) is None:
-            core = rest
+        try:
+            graph = _polygraph(columns, rest, meter, snapshot=snapshot, level=level)
+            if graph is not None and kept and graph.solve(meter.check) is None:
+                core = rest
+        except BudgetSpentError:  # it is decided, whatever else could be left out
+            break
     return core
 
 
 def _polygraph(
-    columns: RegisterColumns, live: Iterable[int], *, snapshot: bool, level: str
+    columns: RegisterColumns, live: Iterable[int], meter: Meter, *, snapshot: bool, level: str
 ) -> Polygraph | None:
     """What is known of the order of these transactions, and the choices; None where it is too large."""
     live = list(live)
@@ -219,6 +222,7 @@ def _polygraph(
     choices: list[Choice] = []
     for versions in writers.values():
         for (a, first), (b, second) in combinations(versions.items(), 2):
+            meter.check()
             if not snapshot and first not in readers and second not in readers:
                 continue
             choices.append(
