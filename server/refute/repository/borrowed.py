@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from refute.repository.git_source import GitSource, read_references, shallow_ends
+from refute.repository.git_source import GitSource, read_references, refuse_pipes, shallow_ends
 from refute.repository.problems import GitUnavailableError, RepositoryError
 
 try:
@@ -66,12 +66,7 @@ def borrow(source: GitSource, folder: Path) -> Iterator[tuple[BorrowedRepo, dict
 
     HEAD names nothing there, since some versions of git read attributes from it: `HEAD` is a reference.
     """
-    if (source.common_dir / "reftable").is_dir():
-        raise RepositoryError(
-            "references are kept in a reftable, which cannot be read without the repository's own settings",
-            where=source.common_dir,
-            hint="git refs migrate --ref-format=files",
-        )
+    refuse_pipes(source)
     references = read_references(source)
     _write_bare(source, folder, references)
     try:

@@ -12,6 +12,7 @@ from refute.repository.facts import FileFacts
 from refute.repository.file_kinds import language_of, role_of
 from refute.repository.mirror import RepositorySnapshot, SourceFile
 from refute.repository.models import ChangedFile, ChangeScope, Claim, MapItem, Place, RelatedTest
+from refute.repository.notices import notices
 from refute.repository.problems import RepositoryError
 from refute.repository.quiet_changes import judge, moves_dependencies, only_comments
 from refute.repository.related_tests import strength_of
@@ -34,8 +35,10 @@ def scope_change(snapshot: RepositorySnapshot, change: str) -> ChangeScope:
     surveyed = survey(snapshot)
     if snapshot.repo is None or snapshot.commit is None:
         why = (
-            "This is a plain folder, no git repository: what changed in it cannot be told."
+            "Without a history that can be read, what changed cannot be told."
             if snapshot.repo is None
+            else "HEAD names no commit: what changed cannot be told."
+            if snapshot.references
             else "There is no commit yet: nothing can have changed."
         )
         return _nothing_compared(snapshot, surveyed, "", snapshot.label, why)
@@ -60,8 +63,7 @@ def scope_change(snapshot: RepositorySnapshot, change: str) -> ChangeScope:
         )
     if truncated:
         notes.append("The difference is over 40 MB: the rest of it was not read.")
-    if snapshot.work_tree.sentence():
-        notes.append(snapshot.work_tree.sentence())
+    notes += notices(snapshot)
     return ChangeScope(
         name=snapshot.name,
         base=base,
@@ -91,10 +93,10 @@ def _nothing_compared(
         claims=(),
         tests=(),
         callers=(),
-        needs_distributed_test=None if snapshot.files else False,
+        needs_distributed_test=None if snapshot.files or snapshot.references else False,
         why=why,
         left_out={"files not compared": len(snapshot.files), **surveyed.left_out},
-        notes=tuple(filter(None, [snapshot.work_tree.sentence()])),
+        notes=notices(snapshot),
     )
 
 

@@ -19,6 +19,7 @@ from refute.repository.learned_worth import by_learned_worth
 from refute.repository.lexicon import CATEGORIES
 from refute.repository.mirror import RepositorySnapshot
 from refute.repository.models import Claim, ClaimSet, Place, Threshold
+from refute.repository.notices import notices
 from refute.repository.ranking import Candidate, candidates, ranked
 from refute.repository.related_tests import TestIndex
 from refute.repository.sentences import words_of
@@ -62,7 +63,7 @@ def extract_claims(snapshot: RepositorySnapshot, *, top: int = 40, keep: int = 6
                     "top": top,
                     "commit": snapshot.label,
                     "name": snapshot.name,
-                    "notes": _notes(snapshot),
+                    "notes": notices(snapshot),
                 }
             )
     found = claims_of(snapshot, survey(snapshot), top=top, keep=keep)
@@ -83,23 +84,6 @@ def _key(snapshot: RepositorySnapshot, keep: int) -> str:
     return "claims:" + hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
 
 
-def _notes(snapshot: RepositorySnapshot) -> tuple[str, ...]:
-    notes = []
-    if snapshot.commit is None:
-        notes.append(
-            "Not a git commit: citations carry no revision."
-            if snapshot.files
-            else "There is no commit, or nothing in it."
-        )
-    if snapshot.shallow:
-        notes.append("The clone is shallow: history is cut off, files are whole.")
-    if snapshot.work_tree.sentence():
-        notes.append(snapshot.work_tree.sentence())
-    if snapshot.submodules:
-        notes.append(f"Submodules are not entered: {', '.join(snapshot.submodules[:5])}.")
-    return tuple(notes)
-
-
 def claims_of(snapshot: RepositorySnapshot, surveyed: Survey, *, top: int, keep: int) -> ClaimSet:
     """As `extract_claims`, from a survey that is at hand."""
     rows = candidates(surveyed.files)
@@ -116,7 +100,7 @@ def claims_of(snapshot: RepositorySnapshot, surveyed: Survey, *, top: int, keep:
         else:
             claims.append(claim)
     counted = Counter(claim.category for claim in claims)
-    notes = list(_notes(snapshot))
+    notes = list(notices(snapshot))
     if surveyed.cache_problem:
         notes.append(surveyed.cache_problem)
     return ClaimSet(

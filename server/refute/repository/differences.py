@@ -5,13 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from refute.repository.mirror import RepositorySnapshot
+from refute.repository.mirror import RepositorySnapshot, shown_path
 from refute.repository.problems import RepositoryError
-
-if TYPE_CHECKING:
-    import git
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _STATUS = {"A": "added", "D": "deleted", "R": "renamed", "C": "copied"}
@@ -41,6 +37,7 @@ class Change:
     hunks: list[tuple[list[str], list[str]]] = field(
         default_factory=list
     )  # removed and added, each in its place
+    sections: int = 1  # of the patch: a file that became a link is a removal and an addition
     unread: str = ""  # why: "binary", "missing objects", "submodule"; else empty
 
 
@@ -124,89 +121,64 @@ def changes_between(snapshot: RepositorySnapshot, base: str, head: str) -> tuple
     """
     import git
 
-    try:
-        return _with_lines(snapshot, base, head)
-    except (git.exc.GitError, ValueError):
-        return _by_name(snapshot, base, head), False
-
-
-def _with_lines(snapshot: RepositorySnapshot, base: str, head: str) -> tuple[list[Change], bool]:
-    import git
-
-    assert snapshot.repo is not None
-    # of a submodule, the commits that are recorded are compared; it is never entered
-    safe = ("--ignore-submodules=dirty", "--submodule=short", "--no-ext-diff", "--no-textconv")
-    after = snapshot.repo.commit(head)
     ends = ("--root", head) if base == EMPTY_TREE else (base, head)
-    rows = (
-        after.diff(git.NULL_TREE, ignore_submodules="dirty", no_textconv=True)
-        if base == EMPTY_TREE
-        else snapshot.repo.commit(base).diff(after, ignore_submodules="dirty", no_textconv=True)
-    )
+    truncated = False
+    try:
+        changes = _named(snapshot, "--find-renames", *ends)
+        truncated = _read_lines(snapshot, changes, ends)
+    except git.exc.GitError:
+        try:
+            changes = _named(snapshot, "--no-renames", *ends)
+        except git.exc.GitError as error:
+            raise RepositoryError(
+                "the change cannot be read: objects are missing",
+                where=f"{base[:12]}..{head[:12]}",
+                hint="the clone is shallow or partial: fetch the rest",
+            ) from error
+        for change in changes:
+            if change.old_blob != change.new_blob:
+                change.unread = change.unread or "missing objects"
+    return [row for row in changes if row.path.startswith(snapshot.prefix)], truncated
+
+
+def _named(snapshot: RepositorySnapshot, *asked: str) -> list[Change]:
+    """The changed files by name, in git's order; of a submodule, the commits that are recorded."""
+    assert snapshot.repo is not None
+    shown: bytes = snapshot.repo.git.diff_tree(
+        "-r", "--raw", "-z", "--no-commit-id", "--no-abbrev", "--ignore-submodules=dirty", *asked,
+        stdout_as_string=False, strip_newline_in_stdout=False,
+    )  # fmt: skip
+    fields = iter(shown.split(b"\0"))
+    changes = []
+    for about in fields:
+        if not about:
+            break
+        old_mode, new_mode, old, new, kind = about.decode("ascii").lstrip(":").split(" ")
+        before = after = shown_path(next(fields))
+        if kind[0] in "RC":
+            after = shown_path(next(fields))
+        old, new = ("" if not blob.strip("0") else blob for blob in (old, new))
+        unread = "submodule" if _SUBMODULE in (old_mode, new_mode) else ""
+        changes.append(Change(after, before, _STATUS.get(kind[0], "modified"), old, new, unread=unread))
+        changes[-1].sections += kind[0] == "T"
+    return changes
+
+
+def _read_lines(snapshot: RepositorySnapshot, changes: Sequence[Change], ends: tuple[str, str]) -> bool:
+    """Gives the changes their lines; whether there were more than are read. Raises GitError."""
+    assert snapshot.repo is not None
     patch = snapshot.repo.git.diff_tree(
-        "-r", "-p", "-U0", "-M", "--no-color", "--no-commit-id", *safe, *ends, as_process=True
-    )
+        "-r", "-p", "-U0", "--find-renames", "--no-color", "--no-commit-id", "--submodule=short",
+        "--ignore-submodules=dirty", "--no-ext-diff", "--no-textconv", *ends, as_process=True,
+    )  # fmt: skip
     text = patch.stdout.read(_MOST_BYTES_OF_DIFF)
     truncated = len(text) == _MOST_BYTES_OF_DIFF
     if not truncated:
         patch.wait()
-    changes = [
-        Change(
-            _shown(row.b_rawpath or row.a_rawpath),
-            _shown(row.a_rawpath or row.b_rawpath),
-            _STATUS.get(row.change_type or "", "modified"),
-            row.a_blob.hexsha if row.a_blob else "",
-            row.b_blob.hexsha if row.b_blob else "",
-            unread="submodule" if _is_submodule(row) else "",
-        )
-        for row in rows
-    ]
-    # a file that became a link is one row, and a removal and an addition in the patch
-    sections = [
-        change for change, row in zip(changes, rows, strict=True) for _ in range(1 + (row.change_type == "T"))
-    ]
+    sections = [change for change in changes for _ in range(change.sections)]
     if _read_hunks(sections, text.decode("utf-8", "replace")) != len(sections) and not truncated:
-        raise RepositoryError("git's two accounts of the change differ", where=f"{base[:12]}..{head[:12]}")
-    return [row for row in changes if row.path.startswith(snapshot.prefix)], truncated
-
-
-def _is_submodule(row: git.Diff) -> bool:
-    return any(blob is not None and blob.mode == 0o160000 for blob in (row.a_blob, row.b_blob))
-
-
-def _by_name(snapshot: RepositorySnapshot, base: str, head: str) -> list[Change]:
-    """The changed files by what the trees say of them, without a look at any blob."""
-    import git
-
-    assert snapshot.repo is not None
-    ends = ("--root", head) if base == EMPTY_TREE else (base, head)
-    try:
-        text = snapshot.repo.git.diff_tree(
-            "-r", "--raw", "-z", "--no-renames", "--no-commit-id", "--no-abbrev",
-            "--ignore-submodules=dirty", *ends, strip_newline_in_stdout=False,
-        )  # fmt: skip
-    except git.exc.GitError as error:
-        raise RepositoryError(
-            "the change cannot be read: objects are missing",
-            where=f"{base[:12]}..{head[:12]}",
-            hint="the clone is shallow or partial: fetch the rest",
-        ) from error
-    fields = text.split("\0")
-    changes = []
-    for about, name in zip(fields[::2], fields[1::2], strict=False):
-        old_mode, new_mode, old, new, kind = about.lstrip(":").split(" ")
-        path = _shown(name.encode("utf-8", "surrogateescape"))
-        status = _STATUS.get(kind[:1], "modified")
-        unread = (
-            "submodule" if _SUBMODULE in (old_mode, new_mode) else "" if old == new else "missing objects"
-        )
-        old, new = ("" if not blob.strip("0") else blob for blob in (old, new))
-        changes.append(Change(path, path, status, old, new, unread=unread))
-    return [row for row in changes if row.path.startswith(snapshot.prefix)]
-
-
-def _shown(path: bytes | None) -> str:
-    return (path or b"").decode("utf-8", "backslashreplace")
+        raise RepositoryError("git's two accounts of the change differ", where="..".join(ends))
+    return truncated
 
 
 def _read_hunks(changes: Sequence[Change], patch: str) -> int:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from refute.repository.problems import RepositoryError
+
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}\Z")
+_WIDE_OBJECT_ID = re.compile(r"[0-9a-f]{64}")
 _REF_NAME = re.compile(r"refs/[^\x00-\x20\x7f~^:?*\[\\]+\Z")
 _MOST_REFS = 50_000
+_MOST_STORES = 50  # git follows alternates five deep
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +34,7 @@ def find_git_source(path: Path) -> GitSource | None:
         if marker.is_dir() and (marker / "HEAD").exists():
             return GitSource(marker, _common_dir(marker), folder)
         if marker.is_file():
-            text = marker.read_text(encoding="utf-8", errors="replace").strip()
+            text = _first_line(marker)
             if text.startswith("gitdir:"):
                 git_dir = (folder / text.removeprefix("gitdir:").strip()).resolve()
                 if (git_dir / "HEAD").exists():
@@ -39,29 +45,68 @@ def find_git_source(path: Path) -> GitSource | None:
 
 
 def _common_dir(git_dir: Path) -> Path:
-    pointer = git_dir / "commondir"
-    if pointer.is_file():
-        return (git_dir / pointer.read_text(encoding="utf-8", errors="replace").strip()).resolve()
-    return git_dir
+    pointer = _first_line(git_dir / "commondir")
+    return (git_dir / pointer).resolve() if pointer else git_dir
 
 
-def names_objects_by_sha256(source: GitSource) -> bool:
-    """Whether HEAD is a digest of 64 digits; GitPython reads only those of 40."""
+def why_history_is_unread(source: GitSource) -> str:
+    """Why the commits of this repository cannot be read, in a sentence; empty where they can be.
+
+    GitPython reads only names of 40 digits, and references only of files.
+    """
+    if (source.common_dir / "reftable").is_dir():
+        return (
+            "References are kept in a reftable, so that the history was not read, but the files as they are; "
+            "`git refs migrate --ref-format=files` mends that."
+        )
     name = _first_line(source.git_dir / "HEAD")
     if name.startswith("ref:"):
-        name = _first_line(source.common_dir / name.removeprefix("ref:").strip())
-    return bool(re.fullmatch(r"[0-9a-f]{64}", name))
+        target = name.removeprefix("ref:").strip()
+        name = _first_line(source.common_dir / target) if _REF_NAME.match(target) else ""
+        if not name:
+            name = next((row.split(" ")[0] for row in _packed(source) if row.endswith(f" {target}")), "")
+    if _WIDE_OBJECT_ID.fullmatch(name):
+        return "Objects are named by SHA-256, so that the history was not read, but the files as they are."
+    return ""
+
+
+def refuse_pipes(source: GitSource) -> None:
+    """Raises RepositoryError where an object store holds a pipe or a device: git would wait for it for ever.
+
+    Follows `objects/info/alternates` as git does; one listing for each folder of a store.
+    """
+    waiting = [(source.common_dir / "objects").resolve()]
+    seen: set[Path] = set()
+    while waiting and len(seen) < _MOST_STORES:
+        store = waiting.pop()
+        if store in seen:
+            continue
+        seen.add(store)
+        for folder in (store, *(store / name for name in ("info", "pack")), *store.glob("[0-9a-f][0-9a-f]")):
+            for place in _entries(folder):
+                if not (
+                    place.is_file() or place.is_dir() or (place.is_symlink() and not Path(place).exists())
+                ):
+                    raise RepositoryError("the object store holds what is no file", where=place.path)
+        others = _plain_lines(store / "info" / "alternates", _MOST_STORES)
+        waiting += [(store / line.strip('"')).resolve() for line in others if line and line[0] != "#"]
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as rows:
+            return list(rows)
+    except OSError:
+        return []
 
 
 def read_references(source: GitSource) -> dict[str, str]:
     """Every reference by its full name, `HEAD` included where it resolves, read as plain files."""
     found: dict[str, str] = {}
-    packed = source.common_dir / "packed-refs"
-    if packed.is_file() and not packed.is_symlink():
-        for line in packed.read_text(encoding="utf-8", errors="replace").splitlines()[:_MOST_REFS]:
-            value, _, name = line.partition(" ")
-            if _OBJECT_ID.match(value) and _REF_NAME.match(name):
-                found[name] = value
+    for line in _packed(source):
+        value, _, name = line.partition(" ")
+        if _OBJECT_ID.match(value) and _REF_NAME.match(name):
+            found[name] = value
     symbolic: dict[str, str] = {}
     for directory, _folders, names in os.walk(source.common_dir / "refs", followlinks=False):
         for name in names:
@@ -89,17 +134,36 @@ def _note_reference(name: str, value: str, found: dict[str, str], symbolic: dict
         symbolic[name] = value.removeprefix("ref:").strip()
 
 
+def _packed(source: GitSource) -> Iterator[str]:
+    place = source.common_dir / "packed-refs"
+    return iter(()) if place.is_symlink() else _plain_lines(place, _MOST_REFS)
+
+
 def _first_line(place: Path) -> str:
+    return next(_plain_lines(place, 1), "").strip()
+
+
+def _plain_lines(place: Path, most: int) -> Iterator[str]:
+    """The first lines of a regular file, each cut at 4,096 characters; none of a pipe."""
     try:
-        with place.open(encoding="utf-8", errors="replace") as lines:
-            return lines.readline(4096).strip()
-    except OSError:
-        return ""
+        handle = os.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except (OSError, ValueError):
+        return
+    with os.fdopen(handle, encoding="utf-8", errors="replace") as opened:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return
+        for _ in range(most):
+            line = opened.readline(4096)
+            if not line:
+                return
+            yield line.rstrip("\n")
 
 
 def shallow_ends(source: GitSource) -> list[str]:
     """The commits at which the history of a shallow clone is cut off."""
-    shallow = source.common_dir / "shallow"
-    if not shallow.is_file() or shallow.is_symlink():
-        return []
-    return [line for line in shallow.read_text(errors="replace").splitlines() if _OBJECT_ID.match(line)]
+    place = source.common_dir / "shallow"
+    return (
+        []
+        if place.is_symlink()
+        else [row for row in _plain_lines(place, _MOST_REFS) if _OBJECT_ID.match(row)]
+    )

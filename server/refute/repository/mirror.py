@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from refute.repository.git_source import GitSource, find_git_source, names_objects_by_sha256
+from refute.repository.git_source import GitSource, find_git_source, why_history_is_unread
 from refute.repository.problems import RepositoryError
 from refute.resources import cache_folder
 
@@ -75,6 +75,7 @@ class RepositorySnapshot:
     repo: git.Repo | None = None
     work_tree: WorkTreeState = WorkTreeState()
     references: Mapping[str, str] = field(default_factory=dict)
+    unread_history: str = ""
 
     @property
     def label(self) -> str:
@@ -120,6 +121,16 @@ class RepositorySnapshot:
         return str(commit)
 
 
+def shown_path(name: bytes) -> str:
+    """A path as text on one line: what is no UTF-8 or cannot be printed is written with a backslash."""
+    text = name.decode("utf-8", "backslashreplace")
+    if text.isprintable():
+        return text
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text
+    )
+
+
 @contextmanager
 def open_repository(
     path: str | Path, *, cache: str | Path | None = None, revision: str = "HEAD"
@@ -139,13 +150,13 @@ def open_repository(
     root = root.resolve()
     kept = Path(cache).expanduser() if cache is not None else cache_folder()
     source = find_git_source(root)
-    if source is None or names_objects_by_sha256(source):
+    unread = why_history_is_unread(source) if source else ""
+    if source is None or unread:
+        if source is not None and source.work_tree is None:
+            raise RepositoryError(unread, where=root, hint="pass a checkout: its files are read as they are")
         if revision != "HEAD":
-            problem = (
-                "a plain folder has no revisions" if source is None else "SHA-256 history cannot be read"
-            )
-            raise RepositoryError(problem, where=root)
-        yield _plain_snapshot(root, kept)
+            raise RepositoryError(unread or "a plain folder has no revisions", where=root)
+        yield replace(_plain_snapshot(root, kept), unread_history=unread)
         return
     from refute.repository.borrowed import borrow
 
@@ -229,7 +240,7 @@ def _walk(repo: git.Repo, tree: str, prefix: str) -> tuple[list[SourceFile], lis
             left_out["missing objects"] += 1
             continue
         for child, mode, label in rows:
-            path = place + label.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+            path = place + shown_path(label.encode("utf-8", "surrogateescape"))
             if mode == _TREE:
                 if not prefix or prefix.startswith(path + "/") or path.startswith(prefix.rstrip("/")):
                     waiting.append((path + "/", child.hex()))
@@ -283,8 +294,8 @@ def _plain_snapshot(root: Path, cache: Path) -> RepositorySnapshot:
                 continue
             total += len(data)
             blob = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-            path = place.relative_to(root).as_posix().encode("utf-8", "surrogateescape")
-            files.append(SourceFile(path.decode("utf-8", "backslashreplace"), blob, len(data)))
+            path = shown_path(place.relative_to(root).as_posix().encode("utf-8", "surrogateescape"))
+            files.append(SourceFile(path, blob, len(data)))
     rows = "\n".join(f"{file.blob} {file.path}" for file in files)
     tree = hashlib.sha256(rows.encode("utf-8", "replace")).hexdigest()
     counted = {reason: count for reason, count in left_out.items() if count}
@@ -335,11 +346,7 @@ def _work_tree_state(source: GitSource, repo: git.Repo, commit: str) -> WorkTree
     except (OSError, GitError):
         return WorkTreeState()
     modified, untracked = (
-        [
-            name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-            for name in shown.split("\0")
-            if name
-        ]
+        [shown_path(name.encode("utf-8", "surrogateescape")) for name in shown.split("\0") if name]
         for shown in (changed, others)
     )
     return WorkTreeState(len(modified), len(untracked), tuple(sorted(modified + untracked)[:5]))

@@ -15,7 +15,8 @@ def _bounded(lines: Iterable[str], limit: int, what: str) -> str:
     """Whole lines up to `limit` characters, and how many more there were."""
     kept: list[str] = []
     size = left = 0
-    for line in lines:
+    for text in lines:
+        line = _on_one_line(text)
         if left or size + len(line) + 1 > limit - 80:
             left += 1
             continue
@@ -24,6 +25,11 @@ def _bounded(lines: Iterable[str], limit: int, what: str) -> str:
     if left:
         kept.append(f"... {left} more lines of {what} left out: ask for the next page or for JSON.")
     return "\n".join(kept)
+
+
+def _on_one_line(text: str) -> str:
+    """A name out of the repository cannot begin a line of the answer, nor turn its direction."""
+    return text if text.isprintable() else "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def _counted(counts: dict[str, int]) -> str:
@@ -95,7 +101,7 @@ def map_text(found: RepositoryMap, limit: int) -> str:
     lines += [f"note: {note}" for note in found.notes]
     lines += [
         "",
-        found.diagram,
+        *found.diagram.splitlines(),
         "",
         "read first: " + (", ".join(place.path for place in found.entry_documents) or "no entry document"),
     ]

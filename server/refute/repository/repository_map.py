@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from refute.repository.file_kinds import PROSE, language_of, role_of
 from refute.repository.mirror import RepositorySnapshot
 from refute.repository.models import Component, MapItem, Place, RepositoryMap
+from refute.repository.notices import notices
 from refute.repository.survey import Survey, survey
 
 _SURFACES = ("rpc", "rest", "listener", "cli", "wire format", "disk format")
@@ -46,15 +47,6 @@ def map_repository(snapshot: RepositorySnapshot) -> RepositoryMap:
     components = _components(surveyed)
     items = [*_entry_points(snapshot), *_items(surveyed)]
     present = {item.kind for item in items}
-    notes = [
-        note
-        for note in (snapshot.work_tree.sentence(), "The clone is shallow." if snapshot.shallow else "")
-        if note
-    ]
-    if snapshot.commit is None:
-        notes.append(
-            "Not a git commit: citations carry no revision." if snapshot.files else "The repository is empty."
-        )
     return RepositoryMap(
         name=snapshot.name,
         commit=snapshot.label,
@@ -67,7 +59,7 @@ def map_repository(snapshot: RepositorySnapshot) -> RepositoryMap:
         absent=tuple(kind for kind in KINDS if kind not in present),
         left_out=surveyed.left_out,
         without_grammar=surveyed.without_grammar,
-        notes=tuple(notes),
+        notes=notices(snapshot),
     )
 
 

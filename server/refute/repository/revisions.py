@@ -6,7 +6,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from refute.repository.git_source import find_git_source
+from refute.repository.git_source import find_git_source, why_history_is_unread
 from refute.repository.problems import RepositoryError
 
 RECENT = 30
@@ -21,7 +21,7 @@ def revisions_of(path: str | Path) -> tuple[str, ...]:
     if not root.is_dir():
         raise RepositoryError("is not a folder", where=root)
     source = find_git_source(root.resolve())
-    if source is None:
+    if source is None or why_history_is_unread(source):
         return ()
     from refute.repository.borrowed import borrow
 

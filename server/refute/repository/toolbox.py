@@ -14,6 +14,7 @@ from refute.repository.file_kinds import role_of
 from refute.repository.harness_places import places_for_tests
 from refute.repository.mirror import RepositorySnapshot, SourceFile
 from refute.repository.models import ClaimSet, Place, TestInventory, Toolbox, ToolboxEntry
+from refute.repository.notices import notices
 from refute.repository.related_tests import strength_of
 from refute.repository.runners import entries_of_file, is_opened
 from refute.repository.sentences import words_of
@@ -48,7 +49,7 @@ def discover_toolbox(snapshot: RepositorySnapshot, *, claims: ClaimSet | None = 
     entries += places_for_tests(snapshot.files, surveyed)
     kept = [_filled(entry, opened) for entry in ranked(_marked_deprecated(entries, opened))]
     present = {entry.kind for entry in kept} | {also for entry in kept for also in entry.also}
-    notes = [snapshot.work_tree.sentence()] if snapshot.work_tree.sentence() else []
+    notes = list(notices(snapshot))
     return Toolbox(
         name=snapshot.name,
         commit=snapshot.label,
