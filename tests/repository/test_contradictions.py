@@ -95,3 +95,10 @@ def test_names_that_deny_each_other_may_say_the_opposite(tmp_path: Path) -> None
         "store/unrecoverable.go": f"package store\n\n{text.format('not ')}type Unrecoverable struct {{\n}}\n",
     }
     assert kinds(tmp_path / "a", files) == []
+
+
+def test_another_apostrophe_is_no_denial(tmp_path: Path) -> None:
+    text = (
+        "An acknowledged message isn{}t replicated to every follower before the leader commits the offset.\n"
+    )
+    assert kinds(tmp_path / "a", {"README.md": text.format("'"), "docs/queue.md": text.format("’")}) == []

@@ -17,6 +17,7 @@ from refute.repository.fingerprint import room_version
 from refute.repository.learned_category import category_in
 from refute.repository.learned_worth import by_learned_worth
 from refute.repository.lexicon import CATEGORIES
+from refute.repository.manner import by_manner
 from refute.repository.mirror import RepositorySnapshot
 from refute.repository.models import Claim, ClaimSet, Place, Threshold
 from refute.repository.notices import notices
@@ -87,7 +88,7 @@ def _key(snapshot: RepositorySnapshot, keep: int) -> str:
 def claims_of(snapshot: RepositorySnapshot, surveyed: Survey, *, top: int, keep: int) -> ClaimSet:
     """As `extract_claims`, from a survey that is at hand."""
     rows = candidates(surveyed.files)
-    clusters = near_duplicates(by_learned_worth(rows[:_MOST_COMPARED]))
+    clusters = near_duplicates(by_manner(by_learned_worth(rows[:_MOST_COMPARED])))
     order = ranked(clusters, keep)
     tests = TestIndex(surveyed.files)
     quotes = _Quotes(snapshot, order)

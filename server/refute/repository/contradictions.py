@@ -219,10 +219,9 @@ def _duplicates_that_differ(rows: Sequence[Candidate], index: _Index) -> Iterato
                 unit = sorted(differing)[0]
                 note = f"{sorted(numbers[0][unit])} against {sorted(numbers[1][unit])} {unit}."
                 yield _made("number differs", row, theirs, note, 0.4 + 0.5 * alike)
-            denied = len(_NEGATION.findall(row.statement.text)) - len(
-                _NEGATION.findall(theirs.statement.text)
-            )
-            spoken = set(words_of(row.statement.text)) ^ set(words_of(theirs.statement.text))
+            said = [one.statement.text.replace("’", "'") for one in (row, theirs)]
+            denied = len(_NEGATION.findall(said[0])) - len(_NEGATION.findall(said[1]))
+            spoken = set(words_of(said[0])) ^ set(words_of(said[1]))
             only_denial = len(spoken) <= 3 and any(_NEGATION.fullmatch(word) for word in spoken)
             if (
                 abs(denied) == 1

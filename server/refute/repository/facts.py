@@ -242,6 +242,8 @@ def _from_prose(text: str, language: str) -> Iterator[Statement]:
 def _in_context(said: str, paragraph: Paragraph) -> Weighed | None:
     """A short item of a list borrows the words of the line above the list, if it says something itself."""
     alone = weigh(said)
+    if alone is None and paragraph.headings and _PROMISING_HEADING.search(paragraph.headings[-1]):
+        alone = weigh(f"{said} (guaranteed)")
     words = len(said.split())
     if paragraph.kind != "item" or not paragraph.lead or len(said) >= 90 or words < 6:
         return alone
@@ -329,6 +331,8 @@ def _grouped(
 _LICENCE = re.compile(
     r"licen[cs]ed? (?:under|to the)|all rights reserved|redistribution and use|SPDX-License", re.I
 )
+# What stands below is promised, though the sentence does not say so.
+_PROMISING_HEADING = re.compile(r"\b(?:guarantees?|invariants?|promises?|assurances?)\b", re.I)
 _SETTING = re.compile(r"^\s*[#;]?\s*[\"']?([A-Za-z][\w.-]{2,60})[\"']?\s*(?:[:=]\s*|\s)(\S.{0,80})$")
 _DECLARED = re.compile(
     r"\b(?:message|service|rpc|enum|struct|interface|table|CREATE TABLE)\s+(\w+)|(\w+)\s*=\s*\d+\s*[;\[]|^\s*([a-z]\w*)\s*\(|-spec\s+(\w+)|^\s*(?:local\s+)?function\s+([\w.:]+)|\(defn-?\s+([\w-]+)"

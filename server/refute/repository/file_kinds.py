@@ -31,7 +31,7 @@ _LANGUAGES = {
     # prose and settings
     "md": "markdown", "markdown": "markdown", "mdx": "markdown", "mdown": "markdown", "rst": "rst",
     "adoc": "asciidoc", "asciidoc": "asciidoc", "txt": "text", "rdoc": "markdown", "org": "text",
-    "1": "man", "5": "man", "7": "man", "8": "man", "yaml": "yaml", "yml": "yaml", "toml": "toml",
+    "edoc": "html", "1": "man", "5": "man", "7": "man", "8": "man", "yaml": "yaml", "yml": "yaml", "toml": "toml",
     "ini": "ini", "cfg": "ini", "conf": "ini", "properties": "ini", "config": "ini", "env": "ini",
     "json": "json", "xml": "xml", "html": "html", "libsonnet": "jsonnet", "jsonnet": "jsonnet", "cmake": "cmake",
 }  # fmt: skip

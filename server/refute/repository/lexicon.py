@@ -56,7 +56,7 @@ _WORDS: dict[str, dict[float, str]] = {
         1: "mb kb ms milliseconds seconds second minutes number large small concurrency concurrently queue cache threads",
     },
     "operational": {
-        3: "upgrade* downgrade* rollback rolling   compatib* incompatib* deprecat* migrat* version versions "
+        3: "upgrade* downgrade* rollback rolling   compatib* incompatib* deprecat* migrat* version versions downtime "
            "graceful* shutdown shutting sigterm sigint sighup alert* monitor*",
         2: "restart restarts configur* config   setting settings flag flags operator operators  "
            " disabled   disable metric metrics log logged warn* deploy* backup backups maintenance health "
@@ -128,6 +128,8 @@ GUARANTEES: tuple[tuple[str, float, str], ...] = (
                     r"in the (?:event|case|face|presence) of|in case|assum\w+|otherwise)\b"),
     ("until", 1.05, r"\b(until|before|after|once|if|when|while|whenever|during)\b"),
     ("default", 1.7, r"\b(by default|defaults?(?: to| is|:)|default value|the default|disabled|opt-in|turned off|turned on)\b"),
+    ("order", 1.9, r"\bin (?:\w+[- ]){0,3}order\b(?! to\b)|\bstrict(?:ly)? (?:fifo|lifo|serial|sequential|ordered|ordering)\b|\bone (?:at a time|after (?:the )?(?:other|another))\b"),
+    ("spared", 1.9, r"\b(?:needs?|requires?|causes?|incurs?|takes?) no\b|\b(?:zero|no)[- ]downtime\b|\bwithout (?:any )?(?:downtime|interruption|data loss|losing)\b"),
     ("should", 0.4, r"\b(should|needs? to|have to|has to|requir\w+|recommend\w*|expected to|responsib\w+|caller|up to the)\b"),
     ("can fail", 1.0, r"\b((?:may|might|can|could) (?:be|not|still|cause|lead|result|lose|happen|fail|return|block|hang|temporarily|also|end|become)\b)"),
     ("acts", 1.0, r"\b(rejects?|refuses?|steps? down|fails?|panics?|aborts?|discards?|drops?|ignores?|expires?|redelivers?|retries|"
