@@ -19,6 +19,7 @@ from refute.repository.harnesses import (
 )
 from refute.repository.mirror import open_repository
 from refute.repository.models import Toolbox, ToolboxEntry
+from refute.repository.syntax import Definition
 from refute.repository.test_cases import tests_in as cases_in
 from refute.repository.toolbox import discover_toolbox
 from refute.repository.toolbox_order import ranked
@@ -163,3 +164,38 @@ def test_a_long_toolbox_leaves_room_for_the_inventory_and_counts_the_rest(toolbo
     shown = long.text(20_000)
     assert f"20 more entries: {entry.kind} 20" in shown
     assert "tests by subsystem:" in shown
+
+
+@pytest.mark.parametrize(
+    ("body", "under_fault"),
+    [
+        ("cluster.kill(leader)", True),
+        ("network.partition(nodes)", True),
+        ("pause_node(one)", True),
+        ("drop_messages(one, two)", True),
+        ("topic.pause()", False),  # what the product does
+        ("server.shutdown()", False),  # the end of any test
+        ("assert latency(ms) < 5", False),
+    ],
+)
+def test_a_test_is_under_fault_where_something_breaks(body: str, under_fault: bool) -> None:
+    lines = ["def test_it():", f"    {body}", "    assert True"]
+    definition = Definition("test_it", "function", 1, 3)
+    assert [case.under_fault for case in cases_in(lines, "python", [definition])] == [under_fault]
+
+
+def test_a_crowded_folder_of_tests_is_told_by_its_files(tmp_path: Path) -> None:
+    def tests_of(topic: str, count: int) -> str:
+        return "".join(f"def test_{topic}_{at}():\n    assert True\n\n\n" for at in range(count))
+
+    files = {f"tests/test_{topic}.py": tests_of(topic, 20) for topic in ("lease", "lock", "retry")}
+    files |= {f"checks/test_{topic}.py": tests_of(topic, 2) for topic in ("one", "two", "three")}
+    folder = commit_files(tmp_path / "product", files)
+    with open_repository(folder, cache=tmp_path / "cache") as snapshot:
+        inventory = discover_toolbox(snapshot).inventory
+    assert {(group.subsystem, group.tests) for group in inventory} == {
+        ("tests/test_lease.py", 20),
+        ("tests/test_lock.py", 20),
+        ("tests/test_retry.py", 20),
+        ("checks", 6),
+    }

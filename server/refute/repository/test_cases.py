@@ -29,9 +29,12 @@ _ASSERTS = re.compile(
     r"\b(?:assert\w*|require|expect|should|verify|refute|Equal|t\.(?:Error|Fatal|Fail)\w*|check|must_\w+|CHECK|EXPECT\w*|fail)\b",
     re.I,
 )
+# What breaks, not what a product does as a matter of course: a topic is paused and a server shut down in any test.
 _FAULTS = re.compile(
     r"\b(?:kill\w*|partition\w*|isolat\w+|crash\w*|failpoint\w*|gofail|restart\w*|blackhole|disconnect\w*|chaos|fault\w*|"
-    r"sigkill|sigstop|pause\w*|drop\w*|corrupt\w*|power|reorder\w*|latency|shutdown|stop(?:Server|Node|Broker)\w*)\b", re.I)  # fmt: skip
+    r"sigkill|sigstop|corrupt\w*|reorder\w*|power_?(?:loss|failure|off|cycle)|inject\w*(?:error|fault|fail\w*|latency|delay)\w*|"
+    r"(?:pause|suspend|drop|delay|stop|lose)\w*?_?(?:server|node|broker|process|container|member|leader|follower|peer|packet|message|network|conn\w*|rpc|replica|worker)s?)\b",
+    re.I)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,9 @@ _EXPECTED = (
     "runbook",
 )
 
+# A folder with more than this says nothing of subsystems: its files do.
+_FILES_OF_A_CROWD, _TESTS_OF_A_CROWD = 3, 40
+
 
 def discover_toolbox(snapshot: RepositorySnapshot, *, claims: ClaimSet | None = None) -> Toolbox:
     """The ways to test the product that are there, ranked; the tests by subsystem; what has no test."""
@@ -114,10 +117,16 @@ def _filled(entry: ToolboxEntry, opened: dict[str, str]) -> ToolboxEntry:
 
 
 def _inventory(surveyed: Survey) -> Iterable[TestInventory]:
-    groups: dict[str, list[tuple[SourceFile, FileFacts]]] = defaultdict(list)
+    folders: dict[str, list[tuple[SourceFile, FileFacts]]] = defaultdict(list)
     for file, facts in surveyed.files:
         if facts.tests:
-            groups["/".join(file.path.split("/")[:-1][:3]) or "."].append((file, facts))
+            folders["/".join(file.path.split("/")[:-1][:3]) or "."].append((file, facts))
+    groups: dict[str, list[tuple[SourceFile, FileFacts]]] = {}
+    for folder, rows in folders.items():
+        if len(rows) >= _FILES_OF_A_CROWD and sum(len(facts.tests) for _, facts in rows) >= _TESTS_OF_A_CROWD:
+            groups.update({file.path: [(file, facts)] for file, facts in rows})
+        else:
+            groups[folder] = rows
     for name, rows in sorted(
         groups.items(), key=lambda group: -sum(len(facts.tests) for _, facts in group[1])
     )[:40]:
