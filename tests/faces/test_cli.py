@@ -108,6 +108,17 @@ def test_plan_check_exits_1_while_an_error_stands(tmp_path: Path) -> None:
     assert "logs-look-fine" in done.stdout + done.stderr
 
 
+def test_plan_check_exits_64_where_a_plan_or_a_block_of_it_cannot_be_read(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.md"
+    empty.write_text("", encoding="utf-8")
+    done = refute("plan", "check", empty)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert "empty.md: the file is empty (begin with" in done.stderr
+    done = refute("plan", "check", write_plan(tmp_path, ISOLATED.replace("falsifies: [", "falsifies: [[")))
+    assert done.returncode == 64
+    assert "[bad-yaml]" in done.stdout and "of 1 blocks that are no YAML nothing was judged" in done.stdout
+
+
 def test_help_needs_nothing_heavy() -> None:
     code = "import sys; from refute.faces.cli import build_parser; build_parser(); print(sorted({'mcp', 'numpy', 'pydantic', 'anthropic'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

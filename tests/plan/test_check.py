@@ -108,3 +108,38 @@ def test_no_text_makes_a_check_slow(word: str) -> None:
         text.replace("Exit criteria: ", f"Exit criteria: {long} "), checkers=CHECKERS, limit=5
     )
     assert 1 <= len(checked.defects) <= 5
+
+
+def test_an_empty_file_and_one_of_too_many_lines_are_no_plans(tmp_path: Path) -> None:
+    path = tmp_path / "plan.md"
+    path.write_bytes(b"\xef\xbb\xbf \r\n")
+    with pytest.raises(PlanError, match=r"plan\.md: the file is empty \(begin with") as raised:
+        check_plan_file(path)
+    assert raised.value.exit_code == 64
+    path.write_text("# a\n" * 60_000, encoding="utf-8")
+    with pytest.raises(PlanError, match=r"at most 50,000 lines, not 60,000 \(split it\)"):
+        check_plan_file(path)
+
+
+def test_blocks_that_are_no_yaml_are_counted_as_not_judged() -> None:
+    assert check_plan(STORE, checkers=CHECKERS).unreadable == 0
+    assert check_plan(STORE.replace("id: S1\n", "id: [S1\n"), checkers=CHECKERS).unreadable == 1
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [
+        "".join(f"### S{number} a\n\nx\n\n" for number in range(2_000)),
+        "### S1 a\n" * 4_000,
+        "".join(f"- S{number}: kill, oracle: x\n" for number in range(2_000)),
+        "Exit criteria:\n\n" + "- some\n" * 4_000,
+    ],
+    ids=["scenarios", "one scenario", "items", "exit criteria"],
+)
+def test_a_flood_of_parts_is_answered_with_a_few_and_a_count(flood: str) -> None:
+    """What is quadratic in the number of parts would take minutes here; the time is not what is asserted."""
+    place = "Three of them, named after what they try to falsify.\n"
+    assert place in STORE
+    checked = check_plan(STORE.replace(place, f"{place}\n{flood}\n"), checkers=CHECKERS, limit=5)
+    assert len(checked.defects) == 5
+    assert checked.left_out >= 1_000

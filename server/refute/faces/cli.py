@@ -126,7 +126,7 @@ def _add_plan_commands(commands: Any) -> None:
     check = _command(within, "check", "what a reviewer would find in a plan", _plan_check)
     check.add_argument("plan")
     check.add_argument("--repository", help="where its citations point")
-    check.add_argument("--limit", type=int, default=40)
+    check.add_argument("--limit", type=int, default=40, help="most findings to show; default: 40")
     check.add_argument("--matrices", action="store_true", help="also what follows from the plan's data")
     scaffold = _command(within, "scaffold", "a first plan from a repository", _plan_scaffold)
     scaffold.add_argument("repository")
@@ -137,8 +137,14 @@ def _add_plan_commands(commands: Any) -> None:
     author.add_argument("plan")
     author.add_argument("--repository", metavar="DIR", help="default: the one that the plan lies in")
     author.add_argument("--scenario", action="append", default=[], metavar="ID")
-    author.add_argument("--target", metavar="PATH", help="one of the places that the plan declares")
-    author.add_argument("--language", help="one of the languages that the plan declares")
+    author.add_argument(
+        "--target",
+        metavar="PATH",
+        help="one of the places that the plan declares; where it declares none, the place to write to",
+    )
+    author.add_argument(
+        "--language", help="one of the languages that the plan declares; needed beside another --target"
+    )
     author.add_argument("--dry-run", action="store_true", help="say what would be written")
     author.add_argument(
         "--allow-format", action="store_true", help="run the repository's own formatter on what is written"
@@ -251,7 +257,7 @@ def _plan_check(given: argparse.Namespace) -> int:
     )
     answer = check_plan(request)
     show(given, answer)
-    return 0 if answer.ok else 1
+    return 64 if answer.unreadable else 0 if answer.ok else 1
 
 
 def _plan_scaffold(given: argparse.Namespace) -> int:

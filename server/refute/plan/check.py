@@ -28,13 +28,17 @@ _STRUCTURE_ALSO = ("unknown-checker-option", "todo-left", "no-claims")
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The answer: defects worst first, how many there are of each severity, and how many were left out."""
+    """The answer: defects worst first, how many there are of each severity, and how many were left out.
+
+    `unreadable` counts the blocks that are no YAML, so that no rule has seen what they hold.
+    """
 
     plan: Plan
     defects: tuple[Defect, ...]
     errors: int
     warnings: int
     left_out: int
+    unreadable: int = 0
 
     @property
     def ok(self) -> bool:
@@ -72,7 +76,8 @@ def check_plan(
     found = sorted(dict.fromkeys(found), key=_worst_first)
     errors = sum(defect.severity == "error" for defect in found)
     shown = found if limit is None else found[:limit]
-    return Checked(plan, tuple(shown), errors, len(found) - errors, len(found) - len(shown))
+    unreadable = sum(defect.rule in ("bad-yaml", "yaml-too-large") for defect in found)
+    return Checked(plan, tuple(shown), errors, len(found) - errors, len(found) - len(shown), unreadable)
 
 
 def check_plan_file(path: Path, **options: object) -> Checked:

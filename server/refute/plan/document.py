@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -146,6 +147,13 @@ class Plan:
         """The first section of that number."""
         return next((section for section in self.sections if section.number == number), None)
 
+    @cached_property
+    def _by_scenario(self) -> dict[str, tuple[Section, ...]]:
+        found: dict[str, list[Section]] = {}
+        for section in self.sections:
+            found.setdefault(section.scenario, []).append(section)
+        return {scenario: tuple(sections) for scenario, sections in found.items()}
+
     def parts(self, scenario: str) -> tuple[Section, ...]:
         """The sections that belong to one scenario, its own heading first."""
-        return tuple(section for section in self.sections if section.scenario == scenario)
+        return self._by_scenario.get(scenario, ())

@@ -109,16 +109,21 @@ def name_columns(table: Table) -> tuple[int, ...]:
     return tuple(at for at, name in enumerate(table.header) if _NAMES.search(name))
 
 
-def rows_about(plan: Plan, names: tuple[str, ...]) -> dict[str, tuple[str, int]]:
-    """What tables with one row for each scenario say of the one that is called by one of these names."""
-    known = {name.casefold() for name in names}
-    found: dict[str, tuple[str, int]] = {}
+Said = tuple[str, int]
+
+
+def rows_by_name(plan: Plan) -> dict[str, dict[str, Said]]:
+    """What tables of section 7 with one row for each scenario say of it, by the name in lower case."""
+    found: dict[str, dict[str, Said]] = {}
     for table in plan.tables:
         at = name_columns(table)
         if not table.section.startswith("7") or table.section in ("7b", "7c", "7d") or not at:
             continue
-        for part, place in columns_of(table).items():
-            for row in table.rows:
-                if known & {row.cells[each].strip(" *_`").casefold() for each in at} and row.cells[place]:
-                    found.setdefault(part, (row.cells[place], row.line))
+        columns = columns_of(table)
+        for row in table.rows:
+            for name in {row.cells[each].strip(" *_`").casefold() for each in at} - {""}:
+                parts = found.setdefault(name, {})
+                for part, place in columns.items():
+                    if row.cells[place]:
+                        parts.setdefault(part, (row.cells[place], row.line))
     return found

@@ -20,6 +20,8 @@ from refute.plan.system_spec import SystemSpec
 from refute.plan.yaml_source import YamlText, read_yaml
 
 MAX_PLAN_BYTES = 4 * 1024 * 1024
+MAX_PLAN_LINES = 50_000
+"""A plan of 300 claims has 6,000: what is longer is read by nobody, and would be checked for minutes."""
 
 
 def read_plan(path: Path | str) -> Plan:
@@ -37,7 +39,16 @@ def read_source(path: Path) -> str:
             raise PlanError("this is a pipe or a device", where=path, hint="name the plan's Markdown file")
         if about.st_size > MAX_PLAN_BYTES:
             raise PlanError("a plan is at most 4 MiB", where=path, hint="split it")
-        return path.read_bytes().decode("utf-8")
+        text = path.read_bytes().decode("utf-8")
+        if not text.strip("\ufeff \t\r\n"):
+            raise PlanError(
+                "the file is empty", where=path, hint="begin with `refute plan scaffold REPO --slug NAME`"
+            )
+        if (lines := len(re.findall(r"\r\n|\r|\n", text))) > MAX_PLAN_LINES:
+            raise PlanError(
+                f"a plan has at most {MAX_PLAN_LINES:,} lines, not {lines:,}", where=path, hint="split it"
+            )
+        return text
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise PlanError("not UTF-8", where=f"{path}:{line}", hint="save the plan as UTF-8") from None

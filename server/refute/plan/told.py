@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from refute.plan.document import Plan, Section
@@ -14,7 +14,7 @@ from refute.plan.fault_words import (
     runs_told,
     times_told,
 )
-from refute.plan.labels import columns_of, labelled, lines_of, name_columns, rows_about
+from refute.plan.labels import columns_of, labelled, lines_of, name_columns, rows_by_name
 from refute.plan.markdown import Table
 from refute.plan.rows import ids_in, plain
 from refute.plan.trial import Said, Trial
@@ -42,27 +42,29 @@ def told_trials(plan: Plan) -> tuple[Trial, ...]:
     taken |= {scenario.name.casefold() for scenario in plan.scenarios.values()}
     taken |= {block.scenario.casefold() for block in plan.blocks if block.kind == "scenario"}
     gathered: dict[str, _Told] = {}
+    everyone: list[_Told] = []
     for told in (*_from_headings(plan), *_from_tables(plan), *_from_items(plan)):
         names = {told.id.casefold(), told.name.casefold()} - {""}
         if names & taken:
             continue
         first = next((gathered[name] for name in names if name in gathered), None)
-        if first is None:
-            gathered |= dict.fromkeys(names, told)
+        if first is None or (first.id != told.id and _ID.fullmatch(first.id) and _ID.fullmatch(told.id)):
+            gathered.update(dict.fromkeys(names, told))
+            everyone.append(told)
             continue
         first.text += "\n" + told.text
         first.parts = told.parts | first.parts
-    if not gathered and not plan.blocks and (whole := _section_7(plan)):
-        gathered["7"] = whole
-    several = {id(told): told for told in gathered.values()}.values()
-    return tuple(_trial(plan, told) for told in sorted(several, key=lambda told: told.line))
+    if not everyone and not plan.blocks and (whole := _section_7(plan)):
+        everyone.append(whole)
+    rows, runs = rows_by_name(plan), _runs_of_all(plan)
+    return tuple(_trial(plan, told, rows, runs) for told in sorted(everyone, key=lambda told: told.line))
 
 
-def _trial(plan: Plan, told: _Told) -> Trial:
+def _trial(plan: Plan, told: _Told, rows: Mapping[str, Mapping[str, Said]], runs: int | None) -> Trial:
     names = tuple(dict.fromkeys(name for name in (told.id, told.name) if name))
-    parts = told.parts | {
-        part: said for part, said in rows_about(plan, names).items() if part not in told.parts
-    }
+    parts = dict(told.parts)
+    for name in names:
+        parts = {**rows.get(name.casefold(), {}), **parts}
     nemesis = parts["nemesis"][0] if "nemesis" in parts else ""
     done = nemesis or told.text
     # A name often repeats the claim, so that it counts only where nothing else speaks of a fault.
@@ -84,7 +86,7 @@ def _trial(plan: Plan, told: _Told) -> Trial:
         parts=parts,
         one_way=cuts_one_way(everything) if "partition" in families else None,
         mixed_versions=mixes_versions(everything) if "upgrade" in families else None,
-        seeds=runs_told(parts.get("seeds", ("", 0))[0], everything) or _runs_of_all(plan),
+        seeds=runs_told(parts.get("seeds", ("", 0))[0], everything) or runs,
         faults=times_told(parts.get("repeats", ("", 0))[0], done) if families else 0,
     )
 
@@ -119,8 +121,11 @@ def _named(cell: str, text: str, known: Collection[str]) -> tuple[str, ...]:
 
 
 def _from_headings(plan: Plan) -> Iterator[_Told]:
+    seen: set[str] = set()
     for section in plan.sections:
-        if section.scenario and section.number == f"7.{section.scenario}":
+        own = section.scenario and section.number == f"7.{section.scenario}"
+        if own and section.scenario not in seen:
+            seen.add(section.scenario)
             text = "\n".join(part.text for part in plan.parts(section.scenario))
             parts = labelled(
                 line

@@ -48,7 +48,10 @@ class PlanFault(Answer):
 
 
 class CheckedPlan(Answer):
-    """The findings, worst first; the plan is fit to run where there is no error."""
+    """The findings, worst first; the plan is fit to run where there is no error.
+
+    `unreadable` counts blocks that are no YAML: of what they hold, nothing was judged.
+    """
 
     plan: str
     ok: bool
@@ -56,6 +59,7 @@ class CheckedPlan(Answer):
     warnings: int
     faults: list[PlanFault]
     left_out: int
+    unreadable: int
     citations_read: bool
     matrices: dict[str, str] = Field(default_factory=dict)
 
@@ -69,6 +73,8 @@ class CheckedPlan(Answer):
             lines.append(f"{where}: {fault.what}{mend} [{fault.rule}]")
         if self.left_out:
             lines.append(f"{self.left_out} more left out: raise the limit")
+        if self.unreadable:
+            lines.append(f"of {self.unreadable} blocks that are no YAML nothing was judged: mend these first")
         if not self.citations_read:
             lines.append("its citations were not read again: name their repository (--repository)")
         for title, matrix in self.matrices.items():
@@ -98,6 +104,7 @@ def check_plan(request: CheckPlanRequest) -> CheckedPlan:
             for defect in checked.defects
         ],
         left_out=checked.left_out,
+        unreadable=checked.unreadable,
         citations_read=reader is not None or not any(citations_in(each) for each in _sources(checked.plan)),
         matrices=_matrices(checked.plan) if request.matrices else {},
     )

@@ -10,7 +10,7 @@ from functools import cached_property
 from refute.checkers.catalog import CheckerEntry
 from refute.plan.defect import Defect, Severity
 from refute.plan.document import Block, Claim, Plan
-from refute.plan.labels import PARTS, RIGOUR, labelled, lines_of, rows_about
+from refute.plan.labels import PARTS, RIGOUR, labelled, lines_of, rows_by_name
 from refute.plan.pitfalls import Pitfall
 from refute.plan.scenario import Scenario
 from refute.plan.told import told_trials
@@ -195,7 +195,8 @@ def seven_m(plan: Plan, scenario: str) -> dict[str, Said] | None:
             if said and _WORDS[name].search(label[1]) and name not in found:
                 found[name] = (said, line)
     if section is None:
-        row = {name: said for name, said in rows_about(plan, (scenario,)).items() if name in SEVEN_M}
+        rows = rows_by_name(plan).get(scenario.casefold(), {})
+        row = {name: said for name, said in rows.items() if name in SEVEN_M}
         return row if set(row) & set(RIGOUR) else None
     return found
 
