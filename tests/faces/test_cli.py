@@ -114,7 +114,7 @@ def test_plan_check_exits_64_where_a_plan_or_a_block_of_it_cannot_be_read(tmp_pa
     done = refute("plan", "check", empty)
     assert (done.returncode, done.stdout) == (64, "")
     assert "empty.md: the file is empty (begin with" in done.stderr
-    done = refute("plan", "check", write_plan(tmp_path, ISOLATED.replace("falsifies: [", "falsifies: [[")))
+    done = refute("plan", "check", write_plan(tmp_path, ISOLATED.replace("check: [", "check: [[")))
     assert done.returncode == 64
     assert "[bad-yaml]" in done.stdout and "of 1 blocks that are no YAML nothing was judged" in done.stdout
 
