@@ -113,3 +113,34 @@ def test_what_is_weak_in_words_is_found_by_the_rule_for_it(
     found = [defect for defect in check_plan(spoilt).defects if defect.rule == rule]
     assert found
     assert all(0 < defect.line <= spoilt.count("\n") + 1 for defect in found)
+
+
+def test_prose_without_any_structure_is_judged_as_one_scenario() -> None:
+    begin, end = PAYMENTS.index("| id | scenario |"), PAYMENTS.index("## 7b.")
+    prose = "We kill the primary once with SIGKILL while clients write (C1), and look whether all is fine."
+    found = {
+        defect.rule: defect.section
+        for defect in check_plan(PAYMENTS[:begin] + prose + "\n\n" + PAYMENTS[end:]).defects
+    }
+    assert {"one-failover", "kill-is-not-power-loss", "fault-without-landing-evidence"} <= set(found)
+    assert found["one-failover"] == "7"
+
+
+def test_a_candidate_that_is_still_to_be_decided_is_no_scenario() -> None:
+    open_place = PAYMENTS.replace("| exactly-once | 3 | 9 |", "| TODO(judge): which checker | 1 | 1 |")
+    found = {(defect.rule, defect.subject) for defect in check_plan(open_place).defects}
+    assert ("claim-without-scenario", "C7") in found
+    assert not {rule for rule, subject in found if subject == "S7"} & {"one-seed", "one-failover"}
+
+
+def test_scenarios_in_a_list_are_read_one_by_one() -> None:
+    begin, end = PAYMENTS.index("| id | scenario |"), PAYMENTS.index("### 7.M")
+    items = (
+        "- S1: acknowledged payments survive (claim: C1). Fault: kill -9 of postgres. Oracle: linearizable.\n"
+        "- S2: balances stay linearizable. Claim: C2. Fault: both are partitioned, once. Oracle: it looks right.\n"
+    )
+    found = {
+        (defect.rule, defect.subject)
+        for defect in check_plan(PAYMENTS[:begin] + items + PAYMENTS[end:]).defects
+    }
+    assert {("kill-is-not-power-loss", "S1"), ("one-failover", "S2"), ("human-oracle", "S2")} <= found

@@ -94,19 +94,21 @@ def columns_of(table: Table) -> dict[str, int]:
     found: dict[str, int] = {}
     for at, name in enumerate(table.header):
         part = part_of(name.strip(" *_`"))
-        if part and part not in found and not (at == 0 and _NAMES.search(name)):
+        if part and part not in found and not (at == 0 and _NAMES.fullmatch(name)):
             found[part] = at
     return found
 
 
 _NAMES = re.compile(
-    r"^\W*(?:scenario|test(?: ?case)?|case|experiment|drill|id|no\.?|nr|name|title|ref)s?\b|#", re.I
+    r"\W*(?:scenario|test(?: ?case)?|case|experiment|drill|id|no|nr|name|title|ref)s?(?: (?:id|name|no))?\W*"
+    r"|\W*#\W*",
+    re.I,
 )
 
 
 def name_columns(table: Table) -> tuple[int, ...]:
     """The columns by which people call the thing that a row is about: `scenario`, `id`, `#`, `test`."""
-    return tuple(at for at, name in enumerate(table.header) if _NAMES.search(name))
+    return tuple(at for at, name in enumerate(table.header) if _NAMES.fullmatch(name))
 
 
 Said = tuple[str, int]

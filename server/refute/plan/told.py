@@ -45,7 +45,8 @@ def told_trials(plan: Plan) -> tuple[Trial, ...]:
     everyone: list[_Told] = []
     for told in (*_from_headings(plan), *_from_tables(plan), *_from_items(plan)):
         names = {told.id.casefold(), told.name.casefold()} - {""}
-        if names & taken:
+        # A candidate that somebody still has to decide on is no scenario yet: `todo-left` names each place.
+        if names & taken or "TODO(judge)" in told.text:
             continue
         first = next((gathered[name] for name in names if name in gathered), None)
         if first is None or (first.id != told.id and _ID.fullmatch(first.id) and _ID.fullmatch(told.id)):
@@ -54,7 +55,11 @@ def told_trials(plan: Plan) -> tuple[Trial, ...]:
             continue
         first.text += "\n" + told.text
         first.parts = told.parts | first.parts
-    if not everyone and not plan.blocks and (whole := _section_7(plan)):
+    # Only prose is taken as a whole: headings and tables speak of scenarios one by one, or of candidates.
+    in_parts = any(section.scenario for section in plan.sections) or any(
+        table.section == "7" for table in plan.tables
+    )
+    if not everyone and not plan.blocks and not in_parts and (whole := _section_7(plan)):
         everyone.append(whole)
     rows, runs = rows_by_name(plan), _runs_of_all(plan)
     return tuple(_trial(plan, told, rows, runs) for told in sorted(everyone, key=lambda told: told.line))

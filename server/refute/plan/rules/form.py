@@ -141,6 +141,12 @@ def no_scenario(review: Review) -> Iterator[Hit]:
 )
 def scenario_without_block(review: Review) -> Iterator[Hit]:
     """A scenario is written in words, and has no `yaml` block."""
+    written = {block.scenario for block in review.plan.blocks if block.kind == "scenario"}
+    written |= {trial.id for trial in review.told}
+    for section in review.plan.sections:
+        if section.scenario and section.number == f"7.{section.scenario}" and section.scenario not in written:
+            what = f"{section.scenario} has no yaml block, so that the runner would miss it"
+            yield section.line, section.number, section.scenario, what
     for trial in review.told:
         unsaid = [name for name, given in _for_a_runner(trial) if not given]
         what = f"{trial.id} has no yaml block, so that the runner would miss it"
