@@ -60,11 +60,7 @@ def records(history: History) -> tuple[list[Sent], list[Polled], list[Operation]
 
 
 def _steps(operation: Operation) -> list[tuple[str, Any, Any]]:
-    if operation.kind == "send":
-        return [("send", operation.key, operation.input)]
-    if operation.kind == "poll":
-        return list(_polls(operation.output, operation.key))
-    if operation.kind in ("txn", "transaction"):
+    if _in_steps(operation):
         done = operation.outcome is Outcome.OK and operation.output is not None
         steps: list[tuple[str, Any, Any]] = []
         for step in (operation.output if done else operation.input) or ():
@@ -73,7 +69,23 @@ def _steps(operation: Operation) -> list[tuple[str, Any, Any]]:
             elif step[0] == "poll":
                 steps += _polls(step[1] if len(step) > 1 else None, None)
         return steps
+    if operation.kind == "send":
+        return [("send", operation.key, operation.input)]
+    if operation.kind == "poll":
+        return list(_polls(operation.output, operation.key))
     return []
+
+
+def _in_steps(operation: Operation) -> bool:
+    """Whether it is a list of steps: a transaction, or a send or poll as Maelstrom and Jepsen write them."""
+    asked = operation.input
+    return operation.kind in ("txn", "transaction") or (
+        operation.kind in ("send", "poll")
+        and operation.key is None
+        and isinstance(asked, list)
+        and bool(asked)
+        and all(isinstance(step, list) and step[:1] in (["send"], ["poll"]) for step in asked)
+    )
 
 
 def _polls(output: Any, key: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -85,7 +97,7 @@ def _polls(output: Any, key: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _sent(operation: Operation, given: Any) -> tuple[Any, int | None]:
-    if operation.kind != "send":
+    if _in_steps(operation):
         if operation.outcome is Outcome.OK and isinstance(given, list | tuple) and len(given) == 2:
             return given[1], given[0] if isinstance(given[0], int) else None
         return given, None

@@ -10,17 +10,20 @@ from typing import Any
 
 import orjson
 
+from refute.history.columns import PHASES
 from refute.history.error import HistoryError
 from refute.history.fault import FaultEvent
 from refute.history.formats import edn
 from refute.history.formats.edn_shapes import ENDS, NEMESIS, STARTS, Shapes
 from refute.history.formats.nemesis import Nemesis
 from refute.history.history import History
+from refute.history.operation import Phase
 from refute.history.pairing import COMPLETIONS, Coded, OnBadLine, Pairing
 from refute.history.text_source import Chunk, chunks
 
 _READS = frozenset({"read", "r", "get"})
 NO_TIME = -1  # what histories that were made and not recorded have for a time
+_FINAL = PHASES.index(Phase.FINAL)
 _TYPES = frozenset({"invoke", *COMPLETIONS})
 
 
@@ -124,9 +127,12 @@ class Events:
             value, name = record.get("value"), record.get("f")
             self._whole(process, name, value, start, start if end is None else end, outcome, error, line)
             return
+        rows = len(self.pairing.invocations.identity)
         self.add(
             kind, process, record.get("f"), record.get("value"), record.get("time"), record.get("error"), line
         )
+        if record.get("final?") is True and len(self.pairing.invocations.identity) > rows:
+            self.pairing.invocations.phase[rows] = _FINAL
 
     def history(self) -> History:
         """The history of all that was added."""
