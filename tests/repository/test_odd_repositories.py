@@ -225,3 +225,17 @@ def test_brackets_and_folders_far_too_deep_are_answered(tmp_path: Path) -> None:
         assert map_repository(snapshot).files == 5
         found = extract_claims(snapshot)
     assert [len(claim.also_at) for claim in found.claims] == [1]
+
+
+def test_folders_deeper_than_any_path_of_the_system_are_compared(tmp_path: Path) -> None:
+    folder = commit_files(tmp_path / "deep", {"a.md": CLAIM})
+    rows = f"100644 blob {git(folder, 'rev-parse', 'HEAD:a.md')}\tleaf.md\n"
+    for _ in range(120):
+        made = subprocess.run(
+            ["git", "-C", str(folder), "mktree"], input=rows, capture_output=True, text=True, check=True
+        )
+        rows = f"040000 tree {made.stdout.strip()}\t{'d' * 60}\n"
+    git(
+        folder, "update-ref", "refs/heads/main", git(folder, "commit-tree", "-m", "deep", made.stdout.strip())
+    )
+    assert read(folder)[1:] == (1, 1)

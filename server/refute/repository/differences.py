@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -171,9 +172,13 @@ def _read_lines(snapshot: RepositorySnapshot, changes: Sequence[Change], ends: t
         "-r", "-p", "-U0", "--find-renames", "--no-color", "--no-commit-id", "--submodule=short",
         "--ignore-submodules=dirty", "--no-ext-diff", "--no-textconv", *ends, as_process=True,
     )  # fmt: skip
+    # git warns of each folder whose name is too long: a full pipe of warnings would hold it up for ever
+    warnings = threading.Thread(target=patch.stderr.read, daemon=True)
+    warnings.start()
     text = patch.stdout.read(_MOST_BYTES_OF_DIFF)
     truncated = len(text) == _MOST_BYTES_OF_DIFF
     if not truncated:
+        warnings.join()
         patch.wait()
     sections = [change for change in changes for _ in range(change.sections)]
     if _read_hunks(sections, text.decode("utf-8", "replace")) != len(sections) and not truncated:
