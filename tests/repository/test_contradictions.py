@@ -54,6 +54,12 @@ def test_one_at_a_time_against_several_at_once(tmp_path: Path) -> None:
     ]
 
 
+def test_what_holds_in_one_of_several_modes_denies_nothing_of_the_others(tmp_path: Path) -> None:
+    one = "In the simple mode, membership changes must happen one node at a time, even after a crash.\n"
+    many = "// Joint consensus must be used, allowing for arbitrary changes in membership.\npackage joint\n"
+    assert kinds(tmp_path / "a", {"README.md": one, "joint.go": many}) == []
+
+
 def test_an_advertised_protection_whose_limit_is_off_unless_set(tmp_path: Path) -> None:
     code = """package log
 
@@ -74,6 +80,10 @@ func (c *Config) validate() {
     ]
     bounded = code.replace("noLimit", "defaultSize")
     assert kinds(tmp_path / "b", {"README.md": readme, "log.go": bounded}) == []
+    counted = readme.replace(
+        "unbounded log growth", "unbounded log growth by a limit on the number of entries"
+    )
+    assert kinds(tmp_path / "c", {"README.md": counted, "log.go": code}) == []
 
 
 def test_copies_of_a_sentence_that_contradicts_another_are_counted_once(tmp_path: Path) -> None:

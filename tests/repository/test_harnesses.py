@@ -184,6 +184,14 @@ def test_a_test_is_under_fault_where_something_breaks(body: str, under_fault: bo
     assert [case.under_fault for case in cases_in(lines, "python", [definition])] == [under_fault]
 
 
+def test_a_test_stands_where_it_is_named_below_its_annotations() -> None:
+    lines = ["@Test", "@Timeout(5)", "void leaderIsElectedOnce() {", "  assertTrue(true);", "}"]
+    definition = Definition("leaderIsElectedOnce", "method", 1, 5)
+    assert [(case.name, case.line) for case in cases_in(lines, "java", [definition])] == [
+        ("leaderIsElectedOnce", 3)
+    ]
+
+
 def test_a_crowded_folder_of_tests_is_told_by_its_files(tmp_path: Path) -> None:
     def tests_of(topic: str, count: int) -> str:
         return "".join(f"def test_{topic}_{at}():\n    assert True\n\n\n" for at in range(count))

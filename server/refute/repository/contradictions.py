@@ -34,6 +34,11 @@ _QUANTITY = re.compile(
     r"(?<![\w.-])(\d+(?:\.\d+)?)\s?(ms|milliseconds?|s|secs?|seconds?|minutes?|hours?|days?|[kmg]i?b|bytes?|times|retries)\b", re.I)  # fmt: skip
 _ONE = re.compile(r"\bone (?:\w+ )?at a time\b|\bonly one (?:\w+ ){1,3}(?:at (?:a|any) time|may|can)\b", re.I)
 _MANY = re.compile(r"\b(multiple|several|arbitrary|more than one|any number of|simultaneous\w*)\b", re.I)
+# What holds in one of several modes denies nothing of the others.
+_OF_A_MODE = re.compile(r"\b(?:in|under|with) (?:this|that|such a|the \w+|\w+) mode\b", re.I)
+# A limit on how many says nothing of how large, and the other way round.
+_HOW_MANY = re.compile(r"#\s*of\b|\bnumber of\b|\bcounts?\b", re.I)
+_HOW_LARGE = frozenset({"bytes", "size", "length"})
 _PROTECTS = re.compile(r"\b(protect\w*|prevent\w*|guard\w*|safeguard\w*|limit\w*|bound(?:ed|s)?)\b", re.I)
 _UNSET = re.compile(r"\bif\s*\(?\s*(?:\w+(?:\.|->))?(\w+)\s*(?:==|<=|===)\s*(?:0|nil|null|None)\b")
 _NO_LIMIT = re.compile(
@@ -166,7 +171,7 @@ def _one_against_many(rows: Sequence[Candidate], index: _Index) -> Iterator[Cont
     )
     for at, row in enumerate(rows):
         found = _ONE.search(row.statement.text)
-        if not found or _MANY.search(row.statement.text):
+        if not found or _MANY.search(row.statement.text) or _OF_A_MODE.search(row.statement.text):
             continue
         topic = _clause_around(row.statement.text, found.start(), found.end())
         best: tuple[float, int] | None = None
@@ -284,6 +289,8 @@ def _protection_that_is_off(
             named = {piece for piece in pieces(served.statement.symbol.rsplit(".", 1)[-1]) if len(piece) > 3}
             for name, place, shown in unset:
                 both = named & {piece for piece in pieces(name) if len(piece) > 3}
+                if _HOW_MANY.search(row.statement.text) and _HOW_LARGE & set(pieces(name)):
+                    continue
                 if len(both) >= 2 and (best is None or common > best[0]):
                     best = (common, other, name, place, shown)
         if best is not None:

@@ -62,7 +62,7 @@ def tests_in(lines: Sequence[str], language: str, definitions: Sequence[Definiti
                 or (language in ("java", "kotlin") and name.startswith("test"))):  # fmt: skip
             continue
         seen.add(row.line)
-        yield _judged(name, row.line, row.end_line, lines)
+        yield _judged(name, _line_of(name, row, lines), row.end_line, lines)
     for index, line in enumerate(lines):
         number = index + 1
         if number in seen or len(line) > 400:
@@ -84,6 +84,12 @@ def tests_in(lines: Sequence[str], language: str, definitions: Sequence[Definiti
             yield _judged(
                 next(name for name in clause.groups() if name), number, _end_of(lines, index), lines
             )
+
+
+def _line_of(name: str, row: Definition, lines: Sequence[str]) -> int:
+    """The line that names the test: annotations stand above it in many languages."""
+    near = range(row.line, min(row.line + 8, row.end_line + 1, len(lines) + 1))
+    return next((number for number in near if name in lines[number - 1]), row.line)
 
 
 def _end_of(lines: Sequence[str], index: int) -> int:
