@@ -153,6 +153,48 @@ def test_datagrams_that_go_past_the_plane_are_not_hit(open_room: Callable[..., R
     assert (heard(room, "n2", "n1", "missing"), heard(room, "n2", "n1", "doubled")) == (0, 0)
 
 
+@pytest.mark.systems
+@pytest.mark.parametrize(
+    ("kind", "more", "name"),
+    [
+        ("partition", {}, "n2: bytes per second from n1"),
+        ("delay", {"by": "60ms"}, "n2: how long bytes from n1 are on their way, ms"),
+        ("loss", {"share": 0.3}, "n2: datagrams from n1 that are missing"),
+        ("duplicate", {"share": 0.3}, "n2: datagrams from n1 that are too many"),
+        ("reorder", {"share": 0.3}, "n2: datagrams from n1 that are taken after a later one"),
+        ("corrupt", {"probability": 0.3}, "n2: datagrams from n1 that are not as they were sent"),
+    ],
+)
+def test_root_sees_past_the_proxy_what_arrives_at_the_victim(
+    gossip: Room, kind: str, more: dict[str, Any], name: str
+) -> None:
+    time.sleep(0.7)
+    fault = gossip.apply({"fault": {"plane": "proxy", "kind": kind, "links": ["n1->n2"], **more}})
+    assert eventually(lambda: gossip.nemesis.landing(fault).landed), gossip.nemesis.landing(fault)
+    gossip.nemesis.heal(fault)
+    landing = gossip.nemesis.landing(fault)
+    victim = next(signal for signal in landing.signals if signal.side == "victim")
+    assert victim.name == name
+    assert "kernel" in victim.source
+    assert victim.moved
+
+
+@pytest.mark.systems
+def test_a_cut_that_datagrams_get_round_has_not_landed(open_room: Callable[..., Room]) -> None:
+    both = "{peers},past=127.0.0.1:{n2.port.peer}"
+    room = open_room(2, **(GOSSIP | {"command": [*GOSSIP["command"][:-1], both]}))
+    assert eventually(lambda: heard(room, "n2", "n1") > 40)
+    time.sleep(0.7)
+    fault = room.apply({"partition": {"links": ["n1->n2"]}})
+    before = heard(room, "n2", "n1")
+    assert eventually(lambda: heard(room, "n2", "n1") > before + 40)
+    room.nemesis.heal(fault)
+    landing = room.nemesis.landing(fault)
+    assert not landing.landed
+    assert [signal.moved for signal in landing.signals if signal.side == "injector"] == [True]
+    assert [signal.contradicts for signal in landing.signals if signal.side == "victim"] == [True]
+
+
 @pytest.mark.parametrize("transport", ["udp", "both"])
 def test_senders_that_share_one_address_are_told_apart(
     open_room: Callable[..., Room], transport: str

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from typing import Any
 
 from refute.nemesis.proxy.effect import NS
 from refute.nemesis.proxy.link import Link
@@ -129,6 +130,11 @@ class _Session:
         self.back = Direction(loop, back, lambda data: listening.sendto(data, caller))
         loop.watch(self._socket, READ, 0, self._answers)
 
+    @property
+    def ours(self) -> Address:
+        host, port = self._socket.getsockname()
+        return host, port
+
     def close(self) -> None:
         if self._socket.fileno() >= 0:
             self._loop.watch(self._socket, 0, READ, self._answers)
@@ -169,6 +175,18 @@ class Datagrams:
         for session in self._sessions.values():
             yield session.there
             yield session.back
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """Whose datagrams go which way now: from a caller to us, and from a socket of ours to the target."""
+        ours = self._socket.getsockname()
+        return [
+            {
+                "caller": session.there.link.caller,
+                "callee": session.there.link.callee,
+                "ends": [caller, ours, session.ours, self._target],
+            }
+            for caller, session in self._sessions.items()
+        ]
 
     def close(self) -> None:
         """Close every socket."""

@@ -117,6 +117,8 @@ class Host:
                 return {"links": self._stats()}
             case "connections":
                 return {"connections": [each.ends() for each in self._connections]}
+            case "sessions":
+                return {"sessions": [one for each in self._datagrams for one in each.sessions()]}
             case "faults":
                 return {"faults": sorted({name for link in self._links.values() for name in link.rules})}
             case "nodes":

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,13 +17,15 @@ from refute.history.fault import Reading, Signal
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
 from refute.nemesis.process.undo import handle_of
+from refute.nemesis.proxy.asked import require_transport, rule_of
 from refute.nemesis.proxy.control import Control
+from refute.nemesis.proxy.datagram_witness import DatagramWitness, Session
 from refute.nemesis.proxy.node_sockets import Looking, NodeSockets
 from refute.nemesis.proxy.shapes import Links, involves_clients, links_of
 from refute.nemesis.proxy.signals import INJECTED, SEEN_IN_PASSING, signals_of
 from refute.nemesis.proxy.undo import VERBS
 from refute.nemesis.undo import Undo
-from refute.plan.units import byte_count, bytes_per_second, seconds
+from refute.plan.units import seconds
 from refute.system.node import NodeProcess
 from refute.system.node_reference import CLIENT
 from refute.system.placement import LinkAddresses, Placement
@@ -49,6 +51,7 @@ class ProxyPlane:
         self._links: dict[str, Links] = {}
         self._sockets = NodeSockets(map("->".join, self._all_links()), self._pids)
         self._looking: dict[str, Looking] = {}
+        self._witness: DatagramWitness | None = None
 
     @staticmethod
     def probe(kind: str) -> Probe:  # noqa: ARG004
@@ -115,6 +118,7 @@ class ProxyPlane:
                 shared[callee] = address
             else:
                 links[caller, callee] = address
+        self._witness = self._look_at_datagrams(addresses)
         return Placement(LinkAddresses(links, shared, clients))
 
     def targets(self, fault: Fault) -> tuple[str, ...]:
@@ -137,8 +141,8 @@ class ProxyPlane:
         self._links[fault.id] = tuple(pair for pair in pairs if pair in real)
         if not self._links[fault.id]:
             raise FaultInputError(f"no such link is on the plane: {pairs}")
-        _require_transport(fault.kind, spec.links.transport)
-        _rule(fault)  # a parameter in error is found before anything is written
+        require_transport(fault.kind, spec.links.transport)
+        rule_of(fault)  # a parameter in error is found before anything is written
         return tuple(f"{caller}->{callee}" for caller, callee in self._links[fault.id])
 
     def undos(self, fault: Fault) -> tuple[Undo, ...]:
@@ -157,7 +161,7 @@ class ProxyPlane:
 
     def apply(self, fault: Fault, take: Callable[[str], None]) -> Mapping[str, Any]:  # noqa: ARG002
         """Tell the proxy host; the fault is on when it has answered."""
-        answer = self._ask("apply", fault=fault.id, links=self._links[fault.id], rule=_rule(fault))
+        answer = self._ask("apply", fault=fault.id, links=self._links[fault.id], rule=rule_of(fault))
         if fault.kind in SEEN_IN_PASSING:
             self._looking[fault.id] = Looking(
                 self._sockets, map("->".join, self._links[fault.id]), self._refresh
@@ -177,7 +181,13 @@ class ProxyPlane:
         }
         self._refresh()
         self._sockets.look()
-        return values | self._sockets.values()
+        values |= self._sockets.values()
+        if self._witness is not None:
+            self._witness.settle()
+            for name, seen in self._witness.values().items():
+                known = values.get(name)  # where a port carries both, what came in streams
+                values[name] = seen + known if isinstance(known, int) and isinstance(seen, int) else seen
+        return values
 
     def signals(self, fault: Fault, readings: Readings) -> tuple[Signal, ...]:
         """What the proxy did to the bytes of each link, and what of them arrived at its receiver."""
@@ -211,6 +221,9 @@ class ProxyPlane:
         """The proxy host leaves; its directory is removed."""
         for looking in self._looking.values():
             looking.end()
+        if self._witness is not None:
+            self._witness.end()
+            self._witness = None
         if self._control is not None:
             with suppress(NemesisError):  # gone already
                 self._control.ask("exit")
@@ -229,6 +242,24 @@ class ProxyPlane:
 
     def _refresh(self) -> None:
         self._sockets.update(self._ask("connections")["connections"], self._ports())
+
+    def _look_at_datagrams(self, addresses: Iterable[str]) -> DatagramWitness | None:
+        spec = self._cluster.spec
+        assert spec.links is not None
+        if spec.links.transport == "tcp":
+            return None
+        targets = {_address(self._cluster.listen_address(n, spec.links.port)): n for n in spec.everyone}
+        try:
+            witness = DatagramWitness(
+                self._all_links(), self._sessions, targets, map(_address, addresses), self._pids
+            )
+        except (OSError, AttributeError):  # it needs a right, and Linux; the proxy's own counts stand in
+            return None
+        witness.start()
+        return witness
+
+    def _sessions(self) -> list[Session]:
+        return [Session.from_json(each) for each in self._ask("sessions")["sessions"]]
 
     def _pids(self) -> dict[str, int]:
         return {name: node.pid for name, node in list(self._cluster.nodes.items()) if node.running}
@@ -267,51 +298,12 @@ class ProxyPlane:
         return self._control.ask(do, **fields)
 
     def _place(self, node: str, port: str) -> list[Any]:
-        host, _, number = self._cluster.listen_address(node, port).rpartition(":")
-        return [host, int(number)]
+        return list(_address(self._cluster.listen_address(node, port)))
 
 
-_OF_STREAMS = frozenset({"throttle", "bandwidth", "reset", "half-open", "truncate", "slow-close"})
-_OF_DATAGRAMS = frozenset({"loss", "duplicate", "reorder"})
-
-
-def _require_transport(kind: str, transport: str) -> None:
-    if kind in _OF_STREAMS and transport == "udp":
-        raise FaultInputError(f"proxy {kind} is for streams; the links of this system carry datagrams")
-    if kind in _OF_DATAGRAMS and transport == "tcp":
-        raise FaultInputError(
-            f"proxy {kind} is for datagrams: in a TCP stream nothing is lost, doubled or out of turn",
-            hint="say links: {transport: udp} where the port carries datagrams",
-        )
-
-
-def _rule(fault: Fault) -> dict[str, Any]:
-    given = fault.parameters
-    rule: dict[str, Any] = {"kind": fault.kind, "seed": sum(fault.id.encode())}
-    try:
-        if fault.kind == "partition":
-            rule["drop_on_heal"] = given.get("in_flight", "deliver") == "drop"
-            rule["refuse"] = given.get("new_connections", "hold") == "refuse"
-            rule["hold_datagrams"] = given.get("in_flight") == "deliver"
-        elif fault.kind == "delay":
-            rule |= {
-                "delay_s": seconds(given.get("by", "100ms")),
-                "jitter_s": seconds(given.get("jitter", 0)),
-            }
-            rule["distribution"] = given.get("distribution", "uniform")
-        elif fault.kind in ("throttle", "bandwidth"):
-            rule["rate"] = bytes_per_second(given.get("rate", "10kB/s"))
-        elif fault.kind == "corrupt":
-            rule["probability"] = float(given.get("probability", 0.1))
-        elif fault.kind in _OF_DATAGRAMS:
-            rule["probability"] = float(given.get("share", 0.1))
-        elif fault.kind == "truncate":
-            rule["after_bytes"] = byte_count(given.get("after", "0B"))
-        elif fault.kind == "slow-close":
-            rule["delay_s"] = seconds(given.get("by", "1s"))
-    except ValueError as error:
-        raise FaultInputError(f"{fault.plane} {fault.kind}: {error}") from error
-    return rule
+def _address(written: str) -> tuple[str, int]:
+    host, _, port = written.rpartition(":")
+    return host, int(port)
 
 
 def _start_host(

@@ -24,6 +24,14 @@ INJECTED = {
 """What the injector counts of a kind of fault, and what each counter means."""
 
 
+_WITNESSED = {
+    "corrupt": ("node_changed", "not as they were sent"),
+    "loss": ("node_missing", "missing"),
+    "duplicate": ("node_doubled", "too many"),
+    "reorder": ("node_reordered", "taken after a later one"),
+}
+"""What is seen of datagrams past the proxy, where this may be looked at."""
+
 SEEN_IN_PASSING = frozenset({"delay", "throttle", "bandwidth", "slow-close"})
 """Kinds whose effect at the nodes' sockets is there for a moment only, so that one has to look often."""
 
@@ -49,10 +57,12 @@ def signals_of(
         "stops",
         at.rates("received_bytes"),
     )
-    return (injector, _victim(kind, caller, callee, at, asked_ms), traffic)
+    return (injector, _victim(kind, caller, callee, at, asked_ms, streams=streams), traffic)
 
 
-def _victim(kind: str, caller: str, callee: str, at: _Moments, asked_ms: float | None) -> Signal:
+def _victim(
+    kind: str, caller: str, callee: str, at: _Moments, asked_ms: float | None, *, streams: bool
+) -> Signal:
     if kind == "partition":
         name_ = f"{callee}: bytes per second from {caller}"
         return at.signal("victim", name_, at.arrival_source(callee), "stops", at.arrivals())
@@ -67,6 +77,13 @@ def _victim(kind: str, caller: str, callee: str, at: _Moments, asked_ms: float |
         name_ = f"{callee}: looks that found a connection open whose other end {caller} had closed"
         source = f"the sockets of {caller} and {callee}"
         return at.signal("victim", name_, source, "increases", at.counts("node_orphans"))
+    if kind in _WITNESSED and not streams and at.witnessed:
+        name, what = _WITNESSED[kind]
+        name_, source = (
+            f"{callee}: datagrams from {caller} that are {what}",
+            f"the kernel's, on their way to {callee}",
+        )
+        return at.signal("victim", name_, source, "increases", at.counts(name))
     if kind == "corrupt":
         name, source = at.first_read(
             ("node_received_bytes", f"received, by {callee}'s own sockets"),
@@ -156,9 +173,16 @@ class _Moments:
     def arrival_source(self, callee: str) -> str:
         """What `arrivals` is read from."""
         own = f"received by {callee}'s own sockets"
-        if counter(self.readings.during, f"{self.link}.node_looks") is None:
+        if self.witnessed:
+            own = f"brought to {callee}'s sockets by the kernel"
+        elif counter(self.readings.during, f"{self.link}.node_looks") is None:
             own = "bytes"
         return f"{own}, or {self._arriving()[1].removesuffix('_bytes')} on the link: the larger"
+
+    @property
+    def witnessed(self) -> bool:
+        """Whether datagrams of the link were looked at past the proxy."""
+        return counter(self.readings.during, f"{self.link}.node_datagrams") is not None
 
     def _arriving(self) -> tuple[str, str]:
         # Where the kernel does not tell what was acknowledged, at least what it took from us.
@@ -173,6 +197,10 @@ class _Moments:
             source = f"sent and not yet received, by the sockets of {caller} and {callee}"
             oldest = oldest_of(readings, f"{self.link}.node_looks")
             between = self._on_their_way_ms
+        elif self.witnessed:
+            source = f"from {caller}'s socket to {callee}'s, as the kernel brought them"
+            oldest = oldest_of(readings, f"{self.link}.node_transits")
+            between = self._witnessed_ms
         else:
             source = "from arrival at the proxy to the receiver's socket"
             oldest = oldest_of(readings, f"{self.link}.transits")
@@ -206,8 +234,12 @@ class _Moments:
             self._connections(readings.after),
         )
 
-    def _transit_ms(self, begin: Timed | None, end: Timed | None) -> float | None:
-        spent_ns, transits = (self._growth(name, begin, end) for name in ("transit_ns", "transits"))
+    def _witnessed_ms(self, begin: Timed | None, end: Timed | None) -> float | None:
+        return self._transit_ms(begin, end, "node_")
+
+    def _transit_ms(self, begin: Timed | None, end: Timed | None, whose: str = "") -> float | None:
+        names = (f"{whose}transit_ns", f"{whose}transits")
+        spent_ns, transits = (self._growth(name, begin, end) for name in names)
         return round(spent_ns / transits / 1e6, 4) if spent_ns is not None and transits else None
 
     def _connections(self, at: Timed | None) -> str | None:
