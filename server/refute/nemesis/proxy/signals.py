@@ -197,7 +197,7 @@ class _Moments:
             source = f"sent and not yet received, by the sockets of {caller} and {callee}"
             oldest = oldest_of(readings, f"{self.link}.node_looks")
             between = self._on_their_way_ms
-        elif self.witnessed:
+        elif self.witnessed and counter(readings.during, f"{self.link}.node_transits"):
             source = f"from {caller}'s socket to {callee}'s, as the kernel brought them"
             oldest = oldest_of(readings, f"{self.link}.node_transits")
             between = self._witnessed_ms
