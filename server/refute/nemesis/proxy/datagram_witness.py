@@ -7,6 +7,7 @@ for UDP. It needs the right to open such a socket (CAP_NET_RAW in the network of
 from __future__ import annotations
 
 import ctypes
+import select
 import socket
 import struct
 import threading
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from refute.history.fault import Reading
+from refute.nemesis.errors import NemesisError
 from refute.nemesis.proxy.datagram_ways import DatagramWay
 from refute.system.process_table import datagram_pids, session_members
 
@@ -93,22 +95,22 @@ class DatagramWitness(threading.Thread):
 
     def run(self) -> None:
         """Until `end`."""
-        self._socket.settimeout(_LOOK_UP_EVERY_S)
+        ready = select.poll()
+        ready.register(self._socket, select.POLLIN)
         looked = time.monotonic()
         while not self._over:
-            try:
-                self._take_down(self._socket.recv(_LARGEST))
-            except TimeoutError:
-                pass
-            except OSError:
-                return  # closed
+            ready.poll(_LOOK_UP_EVERY_S * 1000)
+            with self._one_at_a_time:
+                self._take_down_all()
             if time.monotonic() - looked > _LOOK_UP_EVERY_S:
-                with suppress(Exception):  # the proxy host is on its way out: there is nothing more to learn
+                with suppress(NemesisError):  # the proxy host is gone: there is nothing more to learn
                     self.settle()
                 looked = time.monotonic()
 
     def settle(self) -> None:
-        """Find out whose the datagrams were that were seen so far."""
+        """Take in all that the kernel has brought so far, and find out whose datagrams those were."""
+        with self._one_at_a_time:
+            self._take_down_all()
         legs: dict[tuple[Address, Address], _Leg] = {}
         for session in self._sessions():
             there, back = session.link, session.link[::-1]
@@ -151,6 +153,11 @@ class DatagramWitness(threading.Thread):
             self.join()
         self._socket.close()
 
+    def _take_down_all(self) -> None:
+        with suppress(BlockingIOError):
+            while True:
+                self._take_down(self._socket.recv(_LARGEST))
+
     def _take_down(self, packet: bytes) -> None:
         header = (packet[0] & 15) * 4
         if len(packet) < header + 8:
@@ -160,8 +167,7 @@ class DatagramWitness(threading.Thread):
         to = (socket.inet_ntoa(packet[16:20]), to_port)
         if source in self._near or to in self._near:
             payload = packet[header + 8 :]
-            with self._one_at_a_time:
-                self._seen.append((time.monotonic_ns(), source, to, hash(payload), len(payload)))
+            self._seen.append((time.monotonic_ns(), source, to, hash(payload), len(payload)))
 
     def _count(self, seen: _Seen) -> bool:
         now_ns, source, to, content, size = seen
@@ -200,6 +206,7 @@ def _open() -> socket.socket:
         opened.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, where)
         with suppress(OSError):
             opened.setsockopt(socket.SOL_SOCKET, _FORCE_BUFFER, _ROOM_BYTES)
+        opened.setblocking(False)
         opened.bind(("lo", _IP))
     except BaseException:
         opened.close()

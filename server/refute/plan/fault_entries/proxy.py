@@ -175,8 +175,8 @@ ENTRIES = (
             injector=injector,
             victim=victim,
             infidelities=(
-                "who received a datagram is seen by root only; for others the proxy's own count stands in: name "
-                "a state of the system as evidence",
+                "who received a datagram is seen by root only; for others the proxy's own count stands in: "
+                "name a state of the system as evidence",
             ),
         )
         for kind, does, is_not, injector, victim in (
