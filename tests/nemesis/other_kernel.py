@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,7 +39,8 @@ echo $? > /run/answer/code
 
 
 def run_on_other_kernel(command: Sequence[str], folder: Path, timeout_s: float) -> tuple[int, str]:
-    """Exit code and output of a command that is run there as root, in this checkout; 256 MiB for its files."""
+    """Exit code and output of a command that is run there as root, in this checkout."""
+    assert shutil.which(KERNEL) and shutil.which("modprobe"), "install user-mode-linux and kmod"
     init = folder / "init"
     init.write_text(
         _INIT.format(
