@@ -35,6 +35,12 @@ def gossip(open_room: Callable[..., Room]) -> Room:
     return room
 
 
+def has_a_baseline(room: Room) -> bool:
+    """Whether enough was read while datagrams flowed to say how many those are in a second."""
+    flowing = [each for each in room.nemesis._sampler._samples if each.values.get("n1->n2.received_bytes")]
+    return len(flowing) >= 3
+
+
 def heard(room: Room, receiver: str, sender: str, what: str = "heard") -> int:
     count: int = ask(room.cluster, receiver, "/")["from"].get(sender, {}).get(what, 0)
     return count
@@ -45,6 +51,7 @@ def applied(room: Room, kind: str, state: str, rule: str = "increases", **more: 
     evidence = [{"node": "n2", "state": state, "rule": rule}]
     room.nemesis.watch(list(room_signals(evidence)))
     time.sleep(0.7)
+    assert eventually(lambda: has_a_baseline(room))
     written = {"plane": "proxy", "kind": kind, "links": ["n1->n2"], **more}
     return room.apply({"fault": written, "evidence": evidence})
 
@@ -168,7 +175,7 @@ def test_datagrams_that_go_past_the_plane_are_not_hit(open_room: Callable[..., R
 def test_root_sees_past_the_proxy_what_arrives_at_the_victim(
     gossip: Room, kind: str, more: dict[str, Any], name: str
 ) -> None:
-    time.sleep(0.7)
+    assert eventually(lambda: has_a_baseline(gossip))
     fault = gossip.apply({"fault": {"plane": "proxy", "kind": kind, "links": ["n1->n2"], **more}})
     seen = []
 
@@ -189,7 +196,7 @@ def test_a_cut_that_datagrams_get_round_has_not_landed(open_room: Callable[..., 
     both = "{peers},past=127.0.0.1:{n2.port.peer}"
     room = open_room(2, **(GOSSIP | {"command": [*GOSSIP["command"][:-1], both]}))
     assert eventually(lambda: heard(room, "n2", "n1") > 40)
-    time.sleep(0.7)
+    assert eventually(lambda: has_a_baseline(room))
     fault = room.apply({"partition": {"links": ["n1->n2"]}})
     before = heard(room, "n2", "n1")
     assert eventually(lambda: heard(room, "n2", "n1") > before + 40)
@@ -210,11 +217,12 @@ def test_senders_that_share_one_address_are_told_apart(
     links = {"port": "peer", "callers": "shared", "transport": transport}
     room = open_room(3, **(GOSSIP | {"links": links}))
     assert eventually(lambda: all(heard(room, "n2", other) > 20 for other in ("n1", "n3")))
+    assert eventually(lambda: has_a_baseline(room))
     fault = room.apply({"partition": {"links": ["n1->n2"]}})
     before, others = heard(room, "n2", "n1"), heard(room, "n2", "n3")
     assert eventually(lambda: heard(room, "n2", "n3") > others + 20)
     assert heard(room, "n2", "n1") <= before + 1  # one may have been on its way
-    assert eventually(lambda: room.nemesis.landing(fault).landed)
+    assert eventually(lambda: room.nemesis.landing(fault).landed), room.nemesis.landing(fault)
     room.nemesis.heal()
 
 
