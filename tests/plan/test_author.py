@@ -117,6 +117,13 @@ def test_a_place_outside_of_the_repository_is_refused(path: str) -> None:
         plan_files(plan, plan_path="p.md", exists=nothing_there)
 
 
+@pytest.mark.parametrize("path", ["a\\nb", "a\\0b", "-rf", "tests/--config=x", "~root", "a\\u202eb"])
+def test_a_place_that_is_no_path_as_people_write_them_is_refused(path: str) -> None:
+    plan = parse_plan(store(f'[{{language: python, path: "{path}"}}]'))
+    with pytest.raises(PlanError, match="not a folder below the repository"):
+        plan_files(plan, plan_path="p.md", exists=nothing_there)
+
+
 @pytest.mark.parametrize(
     ("author", "words"),
     [
