@@ -98,13 +98,13 @@ def _target(plan: Plan, item: object) -> Target:
     # Some file systems take .GIT for .git.
     inside_git = any(part.casefold() == ".git" for part in path.parts)
     outside = path.is_absolute() or ".." in path.parts or "\\" in str(path) or inside_git
-    # A formatter would take a leading dash for an option; control characters are in no path that people write.
+    # A formatter would take a leading dash for an option; nobody writes control characters into a path.
     odd = not str(path).isprintable() or any(part.startswith(("-", "~")) for part in path.parts)
     if outside or odd or not path.parts:
         raise PlanError(
             f"author: {str(path)!r} is not a folder below the repository",
             where=plan.path,
-            hint="write a relative path without '..' and control characters, no part of it beginning with - or ~",
+            hint="write a relative path without '..' and control characters, no part beginning with - or ~",
         )
     return Target(language, path)
 
