@@ -2,7 +2,7 @@
 
     python benchmarks/score_wordings.py [--missed]
 
-Run it in the root of a checkout: the sentences are those of the tests. The second set is held out.
+Run it in the root of a checkout: the sentences are those of the tests. The fourth set is held out.
 """
 
 from __future__ import annotations
