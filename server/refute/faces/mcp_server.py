@@ -158,7 +158,7 @@ class _RegistryTool(McpTool):
             raise ToolError(_one_line(f"this is a bug in refute: {type(error).__name__}: {error}")) from error
         return CallToolResult(
             content=[TextContent(type="text", text=answer.text())],
-            structured_content=answer.model_dump(mode="json"),
+            structured_content=answer.data(),
         )
 
 

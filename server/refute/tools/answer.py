@@ -28,6 +28,10 @@ class Answer(BaseModel):
         """The answer as indented text, cut at MOST_CHARACTERS with a count of what was left out."""
         return bounded("\n".join(_lines(self.model_dump(mode="json"), 0)))
 
+    def data(self) -> dict[str, Any]:
+        """The answer as data for a caller who reads both; a long answer says what it leaves out."""
+        return self.model_dump(mode="json")
+
 
 class Page(BaseModel):
     """Where a longer list goes on: pass `cursor` to get what follows; `left_out` items are not shown."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from refute.repository.mirror import open_repository
 from refute.repository.repository_map import map_repository as chart
 from refute.repository.toolbox import discover_toolbox as toolbox
 from refute.tools.answer import Answer, Request
+
+_MOST_CHARACTERS_OF_ROWS = 8_000
+_BRIEF = ("id", "path", "line", "end_line", "category", "sentence", "name", "command", "status")
 
 
 class RepositoryRequest(Request):
@@ -46,6 +50,34 @@ class RepositoryFacts(Answer):
     def text(self) -> str:
         """The bounded text."""
         return self.shown
+
+    def data(self) -> dict[str, Any]:
+        """Counts, notes and the first rows in brief, since an agent pays for the data beside the text.
+
+        All of it is what `refute ... --json` and `--jsonl` print.
+        """
+        counts = {
+            name: len(value) if isinstance(value, list) else value
+            for name, value in self.found.items()
+            if name not in ("diagram", "notes")
+        }
+        rows: list[dict[str, Any]] = []
+        room = _MOST_CHARACTERS_OF_ROWS
+        for row in self.rows:
+            brief = {name: _brief(row[name]) for name in _BRIEF if row.get(name) not in (None, "")}
+            room -= len(json.dumps(brief))
+            if room < 0:
+                break
+            rows.append(brief)
+        left_out = len(self.rows) - len(rows)
+        said = "The text of this answer says more." + (
+            f" {left_out} rows are left out here." * bool(left_out)
+        )
+        return {"found": counts, "rows": rows, "shown": said}
+
+
+def _brief(value: Any) -> Any:
+    return value[:240] if isinstance(value, str) else value
 
 
 def map_repository(request: RepositoryRequest) -> RepositoryFacts:
