@@ -249,6 +249,25 @@ def test_a_section_of_a_persons_own_is_kept_apart() -> None:
     assert len(plan.claims) == 3
 
 
+def test_sections_are_known_by_their_titles_where_people_number_their_own_way() -> None:
+    titles = [
+        "1. Guarantees",
+        "2. Failure model",
+        "3. Hypotheses",
+        "Test scenarios",
+        "5. Exit criteria",
+        "Notes",
+    ]
+    plan = parse_plan("# Orders\n\n" + "\n\n".join(f"## {title}\n\ntext" for title in titles) + "\n")
+    assert [section.number for section in plan.sections] == ["1b", "2", "4", "7", "7d", ""]
+    assert plan.sections[0].title == "Guarantees"
+
+
+def test_a_number_of_the_plan_is_believed_before_a_title() -> None:
+    plan = parse_plan("# Orders\n\n## 1. Promises of ours\n\n## 8. Claims\n\n## 1b. Claims\n\n## Claims\n")
+    assert [section.number for section in plan.sections] == ["1", "8", "1b", ""]
+
+
 def test_a_file_that_is_no_plan_is_one_clear_error(tmp_path: Path) -> None:
     missing = tmp_path / "none.md"
     with pytest.raises(PlanError, match=r"none\.md.*cannot be read"):

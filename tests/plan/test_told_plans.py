@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from refute.plan.check import check_plan
+from refute.plan.fault_words import sizes_told
 
 FOLDER = Path(__file__).parent
 PAYMENTS = (FOLDER / "payments.md").read_text(encoding="utf-8")
@@ -144,3 +145,32 @@ def test_scenarios_in_a_list_are_read_one_by_one() -> None:
         for defect in check_plan(PAYMENTS[:begin] + items + PAYMENTS[end:]).defects
     }
     assert {("kill-is-not-power-loss", "S1"), ("one-failover", "S2"), ("human-oracle", "S2")} <= found
+
+
+HASTY = """# Orders on Kafka
+
+## 1. Claims
+
+| id | claim | category |
+|----|-------|----------|
+| C1 | An acknowledged order is never lost | durability |
+| C2 | Each order is charged exactly once | idempotency |
+
+## 2. Scenarios
+
+| id | scenario | claims | fault | oracle |
+|----|----------|--------|-------|--------|
+| S1 | power failure of a broker | C1 | kill -9 the broker, restart it | no-lost-acknowledged-write |
+| S2 | retries | C2 | cut both directions between broker and client | requests that timed out count as not charged |
+"""
+
+
+@pytest.mark.parametrize(
+    "rule", ["kill-is-not-power-loss", "symmetric-partitions-only", "timeout-counted-as-failure"]
+)
+def test_a_plan_written_in_haste_under_numbers_of_its_own_is_judged_too(rule: str) -> None:
+    assert rule in {defect.rule for defect in check_plan(HASTY).defects}
+
+
+def test_the_nine_of_a_signal_is_no_size_of_a_cluster() -> None:
+    assert sizes_told("kill -9 the broker, kill -9 two brokers at once; three brokers in 5 racks") == {2, 3}

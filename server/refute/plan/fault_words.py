@@ -34,7 +34,8 @@ _DONE: dict[str, str] = {
     "partition": (
         r"iptables|\bnft\b|nftables|networkchaos|network split|cut (?:between|the (?:link|network))"
         r"|cuts? (?:the |a |one )?\w+ off|sever\b|severs|severed|blocks? (?:all |the )?traffic|no route"
-        r"|blockade"
+        r"|blockade|\bcut(?:s|ting)? (?:both|all|each|every) (?:directions?|ways|links?|connections?)"
+        r"|\bcut(?:s|ting)? (?:\w+ ){1,4}between\b"
         r"|(?:cannot|can no longer|can neither) (?:send|reach|talk|hear|receive|see)"
     ),
     "delay": r"netem",
@@ -198,8 +199,8 @@ def times_told(cell: str, text: str) -> int | None:
 
 
 _SIZES = re.compile(
-    rf"\b{_NUMBER}[ -](?:\w+[ -])?(?:nodes?|brokers?|replicas?|servers?|members?|instances?|voters?|pods?"
-    r"|machines?|hosts?|workers?)\b",
+    rf"(?<![\w-]){_NUMBER}[ -](?:(?!(?:the|an?|its|each)\b)\w+[ -])?"
+    r"(?:nodes?|brokers?|replicas?|servers?|members?|instances?|voters?|pods?|machines?|hosts?|workers?)\b",
     re.I,
 )
 

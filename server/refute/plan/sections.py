@@ -33,6 +33,28 @@ TITLES = {
     "8": "Not covered",
     "9": "Open questions",
 }
+_OTHER_TITLES = {
+    "1b": ("guarantees", "promises", "claims under test", "claims and guarantees", "safety properties"),
+    "1c": ("unstated claims", "claims that are missing"),
+    "2": ("fault model", "failure model", "system and fault model", "system under test"),
+    "3": ("existing coverage", "current tests", "existing test coverage"),
+    "4": ("failure hypotheses", "hypothesis"),
+    "5": ("coverage", "fault matrix", "matrices"),
+    "6": ("approach", "methods", "test techniques"),
+    "6b": ("test environment", "environments", "test bed", "testbed", "environment requirements"),
+    "7": ("test scenarios", "test cases", "scenario"),
+    "7b": ("adequacy of the scenarios", "adequacy argument"),
+    "7c": ("residual risk", "residual risks", "uncertainty"),
+    "7d": ("exit criteria", "stop criteria", "confidence and exit criteria", "done when"),
+    "8": ("out of scope", "non-goals", "not tested"),
+    "9": ("questions",),
+}
+_BY_TITLE = {
+    title: number
+    for number, own in TITLES.items()
+    if "." not in number
+    for title in (own.lower(), *_OTHER_TITLES.get(number, ()))
+}
 _TOP = tuple(number for number in NUMBERS if "." not in number)
 _NUMBERED = re.compile(
     r"^(?:§\s*|section\s+)?(\d+[a-z]?(?:\.[A-Za-z0-9_-]+)*)(?:[.):]|\s*[-—–:])?(?:\s+(.*))?$", re.I
@@ -51,9 +73,10 @@ class _Start:
 def read_sections(source: str, outline: Outline, scenario_lines: dict[str, int]) -> tuple[Section, ...]:
     """The sections in the order of the file. `scenario_lines` says at which line each yaml scenario begins.
 
-    A heading begins a section where it carries one of the plan's numbers at the level of the plan's own
-    headings, or names a scenario inside section 7, or stands as high as the section before it and has no
-    number (a section of a person's own).
+    A heading begins a section where, at the level of the plan's own headings, it carries one of the plan's
+    numbers, or the title of a section under another number or none, as people number their own way; or where
+    it names a scenario inside section 7; or where it stands as high as the section before it and is none of
+    these (a section of a person's own).
     """
     own_level = _own_level(outline.headings)
     starts = _starts(outline.headings, own_level)
@@ -94,8 +117,9 @@ def section_at(sections: tuple[Section, ...], line: int) -> Section | None:
 def _starts(headings: tuple[Heading, ...], own_level: int) -> list[_Start]:
     starts: list[_Start] = []
     inside_7 = False
+    meant = _meant([heading for heading in headings if heading.level == own_level])
     for heading in headings:
-        number, title = _number(heading.text)
+        number, title = meant.get(heading) or _number(heading.text)
         if heading.level == own_level and number in _TOP:
             inside_7 = number == "7"
             starts.append(_Start(heading, number, title))
@@ -112,12 +136,35 @@ def _starts(headings: tuple[Heading, ...], own_level: int) -> list[_Start]:
     return starts
 
 
+def _meant(headings: list[Heading]) -> dict[Heading, tuple[str, str]]:
+    """Number and title of the headings that have the title of a section and not its number.
+
+    What stands under its own number is believed first; of several with one title the first is meant.
+    """
+    read = [(heading, *_number(heading.text)) for heading in headings]
+    taken = {number for _, number, title in read if number in _TOP and _titled(title) in ("", number)}
+    meant = {}
+    for heading, number, title in read:
+        of_title = _titled(title)
+        if of_title and of_title != number and of_title not in taken:
+            taken.add(of_title)
+            meant[heading] = of_title, title
+    return meant
+
+
+def _titled(title: str) -> str:
+    """The number of the section that has this title; "" where none has."""
+    return _BY_TITLE.get(title.strip(" :.*_").lower(), "")
+
+
 def _own_level(headings: tuple[Heading, ...]) -> int:
     """The level at which most of the plan's numbers stand; the highest of equals."""
     counts: dict[int, set[str]] = {}
     for heading in headings:
-        number, _ = _number(heading.text)
-        if number in _TOP:
+        number, title = _number(heading.text)
+        if number not in _TOP:
+            number = _titled(title)
+        if number:
             counts.setdefault(heading.level, set()).add(number)
     return max(counts, key=lambda level: (len(counts[level]), -level), default=2)
 

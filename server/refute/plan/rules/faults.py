@@ -8,13 +8,16 @@ from collections.abc import Iterator
 from refute.plan.document import PlanError
 from refute.plan.families import families_in_words, family_of, faults_of, produces, steps_of
 from refute.plan.fault_catalog import CATALOG, read_parameters
-from refute.plan.fault_words import ONE_WAY, cuts_one_way
+from refute.plan.fault_words import ONE_WAY, cuts_one_way, undenied
 from refute.plan.rules.rule import Hit, Review, categories_of, rule
 from refute.plan.rules.wording import said_in
 from refute.plan.step import AwaitStep, FaultStep
 from refute.plan.trial import Trial
 
 _LOSES_DATA = {"power-loss", "io-error", "disk-full", "corruption"}
+_POWER = re.compile(
+    r"\bpower (?:loss|failure|cut|outage)\w*|\bblackouts?\b|\blos\w+ (?:its |the )?power\b", re.I
+)
 _ENDS_A_NODE = {"crash", "restart", "upgrade", "power-loss"}
 
 
@@ -59,7 +62,7 @@ def fault_cannot_test_claim(review: Review) -> Iterator[Hit]:
     mend="use fault: {plane: storage, kind: power-loss}, or say in 7c that power loss stays untested",
 )
 def kill_is_not_power_loss(review: Review) -> Iterator[Hit]:
-    """A claim about power loss or fsync is tested by killing a process."""
+    """A claim about power loss or fsync, or a scenario named after it, is tested by killing a process."""
     words = re.compile(
         r"power|electricity|unplugged|blackout|fsync"
         r"|\b(?:sync|flush)(?:ed|s|es)? to (?:the )?(?:disk|platter|media)"
@@ -79,6 +82,11 @@ def kill_is_not_power_loss(review: Review) -> Iterator[Hit]:
                 if not review.names(review.text_of("7c"), claim.id):
                     what = f"{claim.id} speaks of what survives on disk; {trial.id} cuts no power"
                     yield trial.line, trial.section, trial.id, what
+    for trial in review.trials:
+        named = undenied(_POWER, trial.name.replace("_", " "))
+        if named and _ENDS_A_NODE & trial.families and not _LOSES_DATA & trial.families:
+            what = f"{trial.id} is named after {named[0].lower()!r} and ends processes: it cuts no power"
+            yield trial.line, trial.section, trial.id, what
 
 
 @rule(

@@ -41,6 +41,7 @@ _FAILED = phrase(
     r"|been) not (?:been )?(?:taken? (?:place|effect)"
     r"|happen\w*|reach\w*|inserted|written|stored|applied|committed|executed|done|there|landed|persisted"
     r"|processed)\b"
+    r"|\bas not (?:having )?(?:been )?\w+(?:ed|en|ne|id)\b"
     r"|\bnot (?:applied|written|committed|executed|inserted|stored|done|happened|processed)\b"
 )
 _NOT_AS = re.compile(r"(?:\b(?:not|never|no|nor|neither|hardly)\b|n't\b)(?:\s+\w+){0,3}\s*$", re.I)
