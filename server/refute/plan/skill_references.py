@@ -5,6 +5,7 @@ from __future__ import annotations
 from refute.checkers.catalog import CATALOG
 from refute.plan.catalogs import read_catalog
 from refute.plan.models import MODELS
+from refute.plan.oracle_words import categories_judged
 from refute.plan.pitfalls import pitfalls
 from refute.plan.rules import RULES
 from refute.plan.rules.form import READING
@@ -35,7 +36,10 @@ def rendered_references() -> dict[str, str]:
                 }
                 for model in MODELS.values()
             ],
-            checkers=sorted(CATALOG.values(), key=lambda entry: entry.name),
+            checkers=[
+                (entry, sorted(categories_judged(entry)))
+                for entry in sorted(CATALOG.values(), key=lambda entry: entry.name)
+            ],
         ),
         "rules.md": render("documents/references/rules.md.j2", rules=list(RULES.values()), reading=READING),
     }

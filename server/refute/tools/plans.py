@@ -72,7 +72,7 @@ class CheckedPlan(Answer):
             where = f"{self.plan}:{fault.line}: {fault.severity}: {place}"
             lines.append(f"{where}: {fault.what}{mend} [{fault.rule}]")
         if self.left_out:
-            lines.append(f"{self.left_out} more left out: raise the limit")
+            lines.append(f"{self.left_out} more left out: mend these first, or ask for more (limit, --limit)")
         if self.unreadable:
             lines.append(f"of {self.unreadable} blocks that are no YAML nothing was judged: mend these first")
         if not self.citations_read:

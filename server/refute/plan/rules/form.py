@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from textwrap import shorten
 
 from refute.plan.rules.rule import Hit, Review, rule
 from refute.plan.sections import TITLES
@@ -94,12 +95,13 @@ def todo_left(review: Review) -> Iterator[Hit]:
     """A place marked `TODO(judge)` is still open."""
     for section in review.plan.sections:
         for place, line in enumerate(re.split(r"\r\n|\r|\n", section.text)):
-            if found := re.search(r"TODO\(judge\):?\s*(.{0,80})", line):
+            for found in re.finditer(r"TODO\(judge\):?\s*([^|]*)", line):
+                row = re.match(r"\s*\|\s*([A-Z]\d+)\s*\|", line)
                 yield (
                     section.line + place,
                     section.number,
-                    section.scenario,
-                    f"open: {found[1].strip(' |*`')}",
+                    section.scenario or (row[1] if row else ""),
+                    f"open: {shorten(found[1].strip(' *`'), 100, placeholder=' …')}",
                 )
 
 

@@ -38,7 +38,10 @@ _LOAD = re.compile(
     "incomplete-slo",
     "error",
     why="'p99 under 50 ms' says nothing until it says over which window and under which load",
-    mend="state threshold, window and load in the claim or its scenario",
+    mend=(
+        "state threshold, window and load in the claim or its scenario; where the claim promises no service "
+        "level, correct its category or drop it"
+    ),
 )
 def incomplete_slo(review: Review) -> Iterator[Hit]:
     """A service level claim lacks threshold, window or load."""

@@ -158,7 +158,7 @@ def checker_cannot_judge_claim(review: Review) -> Iterator[Hit]:
                 names = ", ".join(entry.name for entry in entries)
                 what = (
                     f"{names} cannot falsify {claim.id} ({claim.category}): it judges "
-                    f"{', '.join(sorted(able))}"
+                    f"{', '.join(sorted(able))}; {_who_can(review, categories)}"
                 )
                 yield block.line_of("check"), block.section, scenario.id, what
     for trial in review.told:
@@ -169,9 +169,16 @@ def checker_cannot_judge_claim(review: Review) -> Iterator[Hit]:
             if categories and not categories & judged:
                 what = (
                     f"{said[:60]!r} cannot falsify {claim.id} ({claim.category}): it judges "
-                    f"{', '.join(sorted(judged))}"
+                    f"{', '.join(sorted(judged))}; {_who_can(review, categories)}"
                 )
                 yield trial.line_of("checker"), trial.section, trial.id, what
+
+
+def _who_can(review: Review, categories: set[str]) -> str:
+    """The checkers of the catalog that judge one of these categories."""
+    able = sorted(name for name, entry in review.checkers.items() if categories & categories_judged(entry))
+    more = f" and {len(able) - 6} more" if len(able) > 6 else ""
+    return f"{', '.join(able[:6])}{more} can" if able else "no checker of the catalog can"
 
 
 @rule(

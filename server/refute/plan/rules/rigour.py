@@ -28,7 +28,10 @@ def _serious(review: Review, scenario: str) -> list[str]:
         "for a promise about data a reviewer must see model, history, checker, nemesis and what a timeout "
         "means"
     ),
-    mend="add a 7.M below the scenario, one row for each part",
+    mend=(
+        "add a heading `#### 7.M` below the scenario's block, and below that a row or an item for each part: "
+        "model, history, checker, nemesis, landing evidence, ambiguous outcomes, reduction"
+    ),
 )
 def serious_claim_without_7m(review: Review) -> Iterator[Hit]:
     """A scenario on a serious claim has no 7.M."""
@@ -224,7 +227,10 @@ def one_topology(review: Review) -> Iterator[Hit]:
     "write-expects-nothing",
     "warning",
     why="a write that sets the state up may have failed, and the sequence goes on without its state",
-    mend="write expect: ok where the sequence needs it, expect: [ok, unknown] where it does not",
+    mend=(
+        "write expect: ok where the sequence needs it, expect: [ok, unknown] where it does not, and "
+        "[ok, fail, unknown] where even a refusal is an answer"
+    ),
 )
 def write_expects_nothing(review: Review) -> Iterator[Hit]:
     """A write of a directed sequence says nothing of what it expects."""
@@ -278,7 +284,8 @@ def scenario_name(review: Review) -> Iterator[Hit]:
         claims = review.claims_of(trial)
         said = set().union(*(_stems(claim.text) for claim in claims)) if claims else words
         if len(words) < 2 or not words & said:
-            what = f"{trial.name!r} says nothing of {', '.join(claim.id for claim in claims)}"
+            said_there = "; ".join(f"{claim.id} ({claim.text[:60]})" for claim in claims[:3])
+            what = f"{trial.name!r} shares no word with {said_there}"
             block = review.plan.scenario_blocks.get(trial.id)
             yield block.line_of("name") if block else trial.line, trial.section, trial.id, what
 
