@@ -51,7 +51,7 @@ def applied(room: Room, kind: str, state: str, rule: str = "increases", **more: 
     evidence = [{"node": "n2", "state": state, "rule": rule}]
     room.nemesis.watch(list(room_signals(evidence)))
     time.sleep(0.7)
-    assert eventually(lambda: has_a_baseline(room))
+    assert eventually(lambda: has_a_baseline(room), 30)
     written = {"plane": "proxy", "kind": kind, "links": ["n1->n2"], **more}
     return room.apply({"fault": written, "evidence": evidence})
 
@@ -196,7 +196,7 @@ def test_a_cut_that_datagrams_get_round_has_not_landed(open_room: Callable[..., 
     both = "{peers},past=127.0.0.1:{n2.port.peer}"
     room = open_room(2, **(GOSSIP | {"command": [*GOSSIP["command"][:-1], both]}))
     assert eventually(lambda: heard(room, "n2", "n1") > 40)
-    assert eventually(lambda: has_a_baseline(room))
+    assert eventually(lambda: has_a_baseline(room), 30)
     fault = room.apply({"partition": {"links": ["n1->n2"]}})
     before = heard(room, "n2", "n1")
     assert eventually(lambda: heard(room, "n2", "n1") > before + 40)
@@ -217,7 +217,7 @@ def test_senders_that_share_one_address_are_told_apart(
     links = {"port": "peer", "callers": "shared", "transport": transport}
     room = open_room(3, **(GOSSIP | {"links": links}))
     assert eventually(lambda: all(heard(room, "n2", other) > 20 for other in ("n1", "n3")))
-    assert eventually(lambda: has_a_baseline(room))
+    assert eventually(lambda: has_a_baseline(room), 30)
     fault = room.apply({"partition": {"links": ["n1->n2"]}})
     before, others = heard(room, "n2", "n1"), heard(room, "n2", "n3")
     assert eventually(lambda: heard(room, "n2", "n3") > others + 20)

@@ -242,7 +242,7 @@ def test_healing_twice_does_no_harm(room: Room) -> None:
         (
             {"fault": {"plane": "client", "kind": "reorder"}},
             (),
-            "no mechanism for client reorder",
+            "no clients of this run",
         ),
     ],
 )
