@@ -52,7 +52,7 @@ def become(cluster: Cluster, node: str, role: str, term: int) -> dict[str, Any]:
     return ask(cluster, node, "/become", {"role": role, "term": term})
 
 
-def eventually(holds: Callable[[], bool], within_s: float = 5.0) -> bool:
+def eventually(holds: Callable[[], bool], within_s: float = 20.0) -> bool:
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         if holds():
