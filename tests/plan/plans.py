@@ -7,6 +7,7 @@ from pathlib import Path
 from refute.checkers.catalog import CheckerEntry
 from refute.plan.check import Checked, check_plan
 from refute.plan.rules.rule import ReadCitation
+from refute.plan.scenario import GENERATORS as OURS
 
 STORE = Path(__file__).with_name("store.md").read_text(encoding="utf-8")
 FLEET = Path(__file__).with_name("fleet.md").read_text(encoding="utf-8")
@@ -41,9 +42,12 @@ CHECKERS = {
 }
 
 
+GENERATORS = (*OURS, "bookings", "jobs")
+
+
 def check(text: str, read_citation: ReadCitation | None = None) -> Checked:
     """A plan's text checked by the catalog of the tests."""
-    return check_plan(text, checkers=CHECKERS, read_citation=read_citation)
+    return check_plan(text, checkers=CHECKERS, read_citation=read_citation, generators=GENERATORS)
 
 
 def rules_tripped(text: str, read_citation: ReadCitation | None = None) -> set[str]:

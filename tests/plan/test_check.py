@@ -9,7 +9,7 @@ import pytest
 from refute.plan.check import check_plan, check_plan_file, refuse_unrunnable
 from refute.plan.document import PlanError
 from refute.plan.reader import parse_plan
-from tests.plan.plans import CHECKERS, FLEET, STORE
+from tests.plan.plans import CHECKERS, FLEET, GENERATORS, STORE
 
 WORN = (
     STORE.replace("clients: 5", "clients: five").replace("| durability |", "| durable |").replace("H1", "H9")
@@ -41,7 +41,7 @@ def test_a_plan_with_warnings_only_is_ok() -> None:
 def test_a_file_is_checked_with_its_path(tmp_path: Path) -> None:
     path = tmp_path / "fleet.md"
     path.write_text(FLEET, encoding="utf-8")
-    checked = check_plan_file(path, checkers=CHECKERS)
+    checked = check_plan_file(path, checkers=CHECKERS, generators=GENERATORS)
     assert checked.plan.path == path
     assert checked.ok
     with pytest.raises(PlanError, match="cannot be read"):

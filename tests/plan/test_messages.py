@@ -69,3 +69,30 @@ def test_an_answer_that_left_something_out_says_how_to_ask_for_it() -> None:
         citations_read=True,
     )
     assert "3 more left out: mend these first, or ask for more (limit, --limit)" in answer.text()
+
+
+def test_a_word_that_nothing_fills_in_is_told_with_the_one_that_was_meant() -> None:
+    (found,) = _found(STORE.replace("{address.client}", "{adress.client}"), "unknown-template")
+    assert found.subject == "three-nodes"
+    assert found.what == "three-nodes: command asks for {adress.client}, which nothing fills in"
+    assert found.mend == "did you mean 'address.client'?"
+
+
+def test_a_port_that_a_system_does_not_have_is_no_word_of_it() -> None:
+    (found,) = _found(STORE.replace("{address.client}", "{address.admin}"), "unknown-template")
+    assert "{address.admin}" in found.what
+
+
+def test_braces_of_json_and_variables_of_a_run_are_no_unknown_words() -> None:
+    words = '{data} --json {"a":1} --mode {variables.mode} --to {n2.address.peer} --all {addresses.client}'
+    text = STORE.replace(
+        'command: "{python} -m store --name {node} --listen {address.client} --peers {peers} --data {data}"',
+        f"command: [{', '.join(repr(word) for word in words.split())}]",
+    )
+    assert text != STORE
+    assert _found(text, "unknown-template") == []
+
+
+def test_a_generator_that_does_not_exist_is_told_with_the_one_that_was_meant() -> None:
+    (found,) = _found(STORE.replace("generator: register", "generator: registre"), "unknown-generator")
+    assert found.what == "there is no generator 'registre'; did you mean 'register'?"

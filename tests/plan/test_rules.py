@@ -48,6 +48,8 @@ CHANGES: dict[str, Change] = {
     "unknown-state": (STORE, "{leader: known, every", "{leder: known, every"),
     "unknown-client": (STORE, "via: leader, expect: ok}\n  - pause", "via: leader, client: x}\n  - pause"),
     "unknown-command": (STORE, "- sleep: {ms: $gap_ms}", "- run: compact"),
+    "unknown-generator": (STORE, "generator: register", "generator: registre"),
+    "unknown-template": (STORE, "{address.client}", "{adress.client}"),
     "unknown-version": (FLEET, "version: old, repeat", "version: older, repeat"),
     # form
     "missing-section": (STORE, _section(STORE, "7d"), ""),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from refute.plan.system_spec import SystemSpec
+from refute.plan.template_words import known_words
 from refute.system.cluster import Cluster
 from refute.system.errors import ClusterError, ClusterInputError
 from refute.system.placement import LinkAddresses, NodePlacement, Placement
@@ -42,6 +43,9 @@ def test_nodes_without_a_port_for_one_another_start_too(tmp_path: Path) -> None:
         assert "link.n2" in linked.variables("n1")
         assert "link.n2" not in cluster.variables("n1")
         assert cluster.variables("n1")["peers"] == ""
+        for each in (linked, cluster):
+            filled_in = set().union(*(each.variables(node) for node in each.spec.nodes))
+            assert {word for word in filled_in if not word.startswith("variables.")} == known_words(each.spec)
 
 
 def test_what_a_node_started_itself_ends_with_it(tmp_path: Path) -> None:

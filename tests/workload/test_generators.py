@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from refute.plan.scenario import GENERATORS as NAMED_IN_PLANS
 from refute.plan.scenario import Workload
 from refute.workload.error import WorkloadError
 from refute.workload.generators import GENERATORS, generate, kinds_of, mix_of
@@ -152,3 +153,7 @@ def test_retries_need_idempotency_keys_and_every_write_has_one_of_its_own():
 def test_a_mistake_in_a_workload_is_named_before_anything_is_sent(fields, said):
     with pytest.raises(WorkloadError, match=said):
         generate(Workload.model_validate(fields), client=0, seed=1)
+
+
+def test_plans_are_checked_for_the_generators_that_there_are():
+    assert set(NAMED_IN_PLANS) == set(GENERATORS)

@@ -14,6 +14,7 @@ from refute.plan.reader import parse_leniently, read_source
 from refute.plan.rules import RULES, Review
 from refute.plan.rules.form import READING
 from refute.plan.rules.rule import ReadCitation
+from refute.plan.scenario import GENERATORS
 
 # What stops a run: the rest of the rules are about whether the plan is worth running.
 _STRUCTURE = (
@@ -53,11 +54,13 @@ def check_plan(
     checkers: Mapping[str, CheckerEntry] | None = None,
     read_citation: ReadCitation | None = None,
     known_pitfalls: tuple[Pitfall, ...] | None = None,
+    generators: tuple[str, ...] = GENERATORS,
     limit: int | None = None,
 ) -> Checked:
     """Everything that is wrong with a plan's text, worst first; with `limit` at most so many.
 
-    `checkers` is the catalog to judge by (ours by default; an empty one skips rules on checkers).
+    `checkers` is the catalog to judge by (ours by default; an empty one skips rules on checkers),
+    `generators` are the names of those that make load.
     `read_citation(path, first, last, commit)` reads the repository; without it citations are not re-read.
     Never raises on what a plan holds.
     """
@@ -69,6 +72,7 @@ def check_plan(
         checkers=CATALOG if checkers is None else checkers,
         pitfalls=pitfalls() if known_pitfalls is None else known_pitfalls,
         read_citation=read_citation,
+        generators=generators,
     )
     found = [*unread]
     for rule in RULES.values():

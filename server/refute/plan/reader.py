@@ -17,6 +17,7 @@ from refute.plan.rows import claim_of, claims_in, hypotheses_in, hypothesis_of
 from refute.plan.scenario import Scenario
 from refute.plan.sections import read_sections, section_at
 from refute.plan.system_spec import SystemSpec
+from refute.plan.template_words import template_defects
 from refute.plan.yaml_source import YamlText, read_yaml
 
 MAX_PLAN_BYTES = 4 * 1024 * 1024
@@ -70,7 +71,11 @@ def parse_leniently(text: str, path: Path | None = None) -> tuple[Plan, tuple[De
     """What can be read of a plan, and the defects of the rest in the order of the file. Never raises."""
     reading = _Reading(text, path)
     plan = reading.plan()
-    defects = [*reading.defects, *reference_defects(plan, reading.unread_systems)]
+    defects = [
+        *reading.defects,
+        *reference_defects(plan, reading.unread_systems),
+        *template_defects(plan),
+    ]
     return plan, tuple(sorted(defects, key=lambda defect: (defect.line, defect.rule)))
 
 

@@ -22,14 +22,20 @@ MAX_ARMS = 1000
 BudgetName = Literal["smoke", "hardening", "release"]
 
 
+GENERATORS = (
+    *("append", "bank", "cas-register", "counter", "kv", "list-append", "lock", "queue", "register"),
+    *("rw-register", "set", "unique-ids"),
+)
+"""What generates load; the workload room has a row for each."""
+
+
 class Workload(Strict):
     """Generated load.
 
-    `generator`: register, cas-register, kv, append, or another name that the workload room knows; `options`
-    are for it. `mix` weighs the kinds of operation. `keys` are that many keys, chosen by `key_distribution`.
-    `via` is the node that an operation goes to (`spread` pins each client to one node in turn), for all kinds
-    or by kind. `rate` is for all clients together; None means as fast as they can. `recover_after` reopens a
-    client whose operation stayed unknown as a new process.
+    `generator` is one of GENERATORS; `options` are for it. `mix` weighs the kinds of operation. `keys` are
+    that many keys, chosen by `key_distribution`. `via` is the node that an operation goes to (`spread` pins
+    each client to one node in turn), for all kinds or by kind. `rate` is for all clients together; None means
+    as fast as they can. `recover_after` reopens a client whose operation stayed unknown as a new process.
     """
 
     generator: str

@@ -6,10 +6,8 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 
+from refute.plan.template_words import TEMPLATE
 from refute.system.errors import ClusterInputError
-
-# Only names are templates: braces of JSON or of a shell pass through as they are.
-_TEMPLATE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)\}")
 
 
 def render(text: str, values: Mapping[str, str], *, where: str) -> str:
@@ -22,7 +20,7 @@ def render(text: str, values: Mapping[str, str], *, where: str) -> str:
             raise ClusterInputError(f"nothing is known as {{{found[1]}}}", where=where, hint=hint)
         return values[found[1]]
 
-    return _TEMPLATE.sub(value, text)
+    return TEMPLATE.sub(value, text)
 
 
 def render_words(words: Sequence[str], values: Mapping[str, str], *, where: str) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from textwrap import shorten
 
+from refute.plan.references import near
 from refute.plan.rules.rule import Hit, Review, rule
 from refute.plan.sections import TITLES
 from refute.plan.trial import Trial
@@ -31,6 +32,7 @@ READING = {
     "unknown-client": "a client that is not described sends nothing",
     "unknown-command": "a command that is not described is not run",
     "unknown-version": "a version that is not described cannot be started",
+    "unknown-template": "a command with a word that nothing fills in starts nothing",
 }
 """Why each defect matters that reading itself finds; all are errors."""
 
@@ -103,6 +105,21 @@ def todo_left(review: Review) -> Iterator[Hit]:
                     section.scenario or (row[1] if row else ""),
                     f"open: {shorten(found[1].strip(' *`'), 100, placeholder=' …')}",
                 )
+
+
+@rule(
+    "unknown-generator",
+    "error",
+    why="a generator that does not exist sends nothing",
+    mend="name one that exists, or write the operations as steps",
+)
+def unknown_generator(review: Review) -> Iterator[Hit]:
+    """The load of a scenario comes from a generator that does not exist."""
+    for scenario, block in review.scenarios:
+        if (load := scenario.workload) and load.generator not in review.generators:
+            hint = near(load.generator, review.generators)
+            what = f"there is no generator {load.generator!r}; {hint}"
+            yield block.line_of("workload", "generator"), block.section, scenario.id, what
 
 
 @rule(

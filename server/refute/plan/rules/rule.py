@@ -12,7 +12,7 @@ from refute.plan.defect import Defect, Severity
 from refute.plan.document import Block, Claim, Plan
 from refute.plan.labels import PARTS, RIGOUR, labelled, lines_of, rows_by_name
 from refute.plan.pitfalls import Pitfall
-from refute.plan.scenario import Scenario
+from refute.plan.scenario import GENERATORS, Scenario
 from refute.plan.told import told_trials
 from refute.plan.trial import Said, Trial, trial_of
 
@@ -71,6 +71,7 @@ class Review:
     pitfalls: tuple[Pitfall, ...] = ()
     read_citation: ReadCitation | None = None
     defects: tuple[Defect, ...] = ()
+    generators: tuple[str, ...] = GENERATORS
 
     @cached_property
     def scenarios(self) -> tuple[tuple[Scenario, Block], ...]:
