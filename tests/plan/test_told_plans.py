@@ -8,6 +8,7 @@ import pytest
 
 from refute.plan.check import check_plan
 from refute.plan.fault_words import sizes_told
+from refute.plan.reader import parse_plan
 
 FOLDER = Path(__file__).parent
 PAYMENTS = (FOLDER / "payments.md").read_text(encoding="utf-8")
@@ -174,3 +175,65 @@ def test_a_plan_written_in_haste_under_numbers_of_its_own_is_judged_too(rule: st
 
 def test_the_nine_of_a_signal_is_no_size_of_a_cluster() -> None:
     assert sizes_told("kill -9 the broker, kill -9 two brokers at once; three brokers in 5 racks") == {2, 3}
+
+
+LISTED = """# Session store
+
+## Guarantees
+
+1. G1: A session that was written at QUORUM is readable afterwards,
+   also when a rack is down (safety), docs/consistency.md:10-14@abcdef1.
+2. **G2**: A node can be upgraded without downtime. [operational]
+
+## Hypotheses
+
+- H1 (G1): hinted handoff replays an old value
+- H2: a step of the clock extends a lease (G1, G2)
+
+## Test scenarios
+
+### T1 rack failure (G1, H1)
+
+Stop all three nodes of rack 1 for 60 seconds. Afterwards check that the cluster is healthy in nodetool status.
+
+### T2 upgrade (G2)
+
+Stop the whole cluster, install 4.1, start it again, and compare the Go sidecar's leases under libfaketime.
+
+## Exit criteria
+
+All scenarios green.
+"""
+
+
+def test_claims_and_hypotheses_may_be_listed() -> None:
+    plan = parse_plan(LISTED)
+    first, second = plan.claims.values()
+    assert (first.id, first.category, first.source, first.line) == (
+        *("G1", "safety", "docs/consistency.md:10-14@abcdef1"), 5,
+    )  # fmt: skip
+    assert (
+        first.text == "A session that was written at QUORUM is readable afterwards, also when a rack is down"
+    )
+    assert (second.id, second.category, second.source) == ("G2", "operational", "")
+    assert {name: each.claims for name, each in plan.hypotheses.items()} == {
+        "H1": ("G1",),
+        "H2": ("G1", "G2"),
+    }
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        *("human-oracle", "upgrade-without-mixed-versions", "upgrade-without-rollback"),
+        *("clock-fault-on-static-program", "exit-criterion-without-number", "uncited-claim"),
+        "serious-claim-without-7M",
+    ],
+)
+def test_a_plan_of_lists_and_headings_is_judged_too(rule: str) -> None:
+    assert rule in {defect.rule for defect in check_plan(LISTED).defects}
+
+
+@pytest.mark.parametrize("rule", ["no-claims", "claim-without-scenario", "exit-criteria-missing"])
+def test_what_a_plan_of_lists_says_is_not_missed(rule: str) -> None:
+    assert rule not in {defect.rule for defect in check_plan(LISTED).defects}

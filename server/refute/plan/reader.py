@@ -11,6 +11,7 @@ from typing import Any, Literal
 from refute.plan.blocks import read_scenario, read_system
 from refute.plan.defect import Defect
 from refute.plan.document import Block, Claim, Hypothesis, Plan, PlanError, Section
+from refute.plan.items import claims_listed, hypotheses_listed
 from refute.plan.markdown import Fence, Table, read_outline
 from refute.plan.references import reference_defects
 from refute.plan.rows import claim_of, claims_in, hypotheses_in, hypothesis_of
@@ -113,6 +114,7 @@ class _Reading:
             self._rows(table)
         for block, (_, _, source) in zip(blocks, read, strict=True):
             self._read_block(block, source)
+        self._items(sections)
         meta = self._front_matter(outline.front_matter)
         title = next((heading.text for heading in outline.headings if heading.level == 1), "")
         slug = str(meta.get("slug") or (self.path.stem if self.path else _slug(title)))
@@ -161,6 +163,17 @@ class _Reading:
         elif table.section == "4":
             for hypothesis in hypotheses_in(table) or ():
                 self._add_hypothesis(hypothesis)
+
+    def _items(self, sections: tuple[Section, ...]) -> None:
+        """What is listed counts where no table and no block says it."""
+        tabled = bool(self.claims), bool(self.hypotheses)
+        for section in sections:
+            if section.number == "1b" and not tabled[0]:
+                for claim in claims_listed(section):
+                    self._add_claim(claim)
+            elif section.number == "4" and not tabled[1]:
+                for hypothesis in hypotheses_listed(section):
+                    self._add_hypothesis(hypothesis)
 
     def _add_claim(self, claim: Claim) -> None:
         if not claim.id:

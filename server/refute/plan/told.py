@@ -77,13 +77,14 @@ def _trial(plan: Plan, told: _Told, rows: Mapping[str, Mapping[str, Said]], runs
     if nemesis and cuts_one_way(nemesis):
         families |= {"partition"}
     everything = "\n".join([told.text, *(said for said, _ in parts.values())])
+    naming = f"{told.name}\n{everything}"
     return Trial(
         id=told.id,
         name=told.name,
         line=told.line,
         section=told.section,
-        claims=_named(parts.get("claims", ("", 0))[0], everything, plan.claims),
-        hypotheses=_named(parts.get("hypotheses", ("", 0))[0], everything, plan.hypotheses),
+        claims=_named(parts.get("claims", ("", 0))[0], naming, plan.claims),
+        hypotheses=_named(parts.get("hypotheses", ("", 0))[0], naming, plan.hypotheses),
         families=families,
         text=everything,
         in_words=True,

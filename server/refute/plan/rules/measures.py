@@ -109,15 +109,26 @@ def _exit_lines(review: Review) -> Iterator[tuple[int, str, str]]:
                 begin = max(line.rfind(". ", 0, found.start()) + 1, 0)
                 yield section.line + place, section.number, line[begin:]
             elif found:
-                place += 1
-                while place < len(lines) and (
-                    not lines[place].strip() or re.match(r"\s*([-*+]|\d+[.)]|\|)\s", lines[place])
-                ):
-                    if re.search(r"\w", lines[place]):
-                        yield section.line + place, section.number, lines[place]
+                below = place + 1
+                place = _end_of_list(lines, below)
+                listed = [each for each in range(below, place) if re.search(r"\w", lines[each])]
+                if not listed and place < len(lines) and not lines[place].startswith("#"):
+                    listed = [place]  # a paragraph below the heading
                     place += 1
+                for each in listed:
+                    yield section.line + each, section.number, lines[each]
                 continue
             place += 1
+
+
+def _end_of_list(lines: list[str], begin: int) -> int:
+    """Where the items, rows and blank lines from here on end."""
+    place = begin
+    while place < len(lines) and (
+        not lines[place].strip() or re.match(r"\s*([-*+]|\d+[.)]|\|)\s", lines[place])
+    ):
+        place += 1
+    return place
 
 
 def _first_sentence(words: re.Pattern[str], line: str) -> re.Match[str] | None:

@@ -43,8 +43,15 @@ def human_oracle(review: Review) -> Iterator[Hit]:
         for said, line in [trial.parts.get("checker", ("", 0))]
         if said
     ]
+    unlabelled = [
+        (trial.line, trial.section, trial.id, sentence, False)
+        for trial in review.told
+        if not trial.said("checker")
+        for sentence in re.split(r"(?<=[.;])\s+", " ".join(trial.text.split()))
+        if _JUDGED.search(sentence)
+    ]
     seen = set()
-    for line, number, subject, said, whole in (*_written_oracles(review), *in_prose):
+    for line, number, subject, said, whole in (*_written_oracles(review), *in_prose, *unlabelled):
         if line in seen:
             continue
         seen.add(line)
