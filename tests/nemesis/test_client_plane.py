@@ -16,6 +16,7 @@ from refute.nemesis.client.rules import ClientRule, ClientRules
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.ledger import MARK
 from refute.nemesis.marked import NAME
+from refute.nemesis.plane import Fault, Readings, Timed
 from refute.plan.system_spec import HttpClient
 from refute.system.process_table import processes_with_mark
 from refute.workload.http_client import HttpOperationClient
@@ -130,6 +131,14 @@ def test_a_duplicate_is_one_operation_with_two_effects_where_nobody_tells_them_a
     landing = served.nemesis.landing(fault)
     assert landing.landed
     assert [signal.during for signal in landing.signals] == [1, 1]
+
+
+def test_a_copy_that_is_answered_while_the_fault_is_healed_is_evidence_too(served: Room) -> None:
+    fault = Fault("f1", "client", "duplicate", ("client",), {})
+    at = [Timed(moment, {"f1.sent": 1, "f1.answered": answered}) for moment, answered in enumerate((0, 0, 1))]
+    readings = Readings((), None, at[0], at[0], at[1], at[2])
+    sent, answered = served.nemesis._planes["client"].signals(fault, readings)
+    assert (sent.during, answered.during, answered.after) == (1, 1, 1)
 
 
 @pytest.mark.fault("client", "duplicate", shows="not landing")

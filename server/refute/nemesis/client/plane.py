@@ -139,7 +139,7 @@ class ClientPlane:
             sent, answered = _OF_REQUESTS[fault.kind]
             return (
                 _grown("injector", sent, readings, f"{fault.id}.sent"),
-                _grown("victim", answered, readings, f"{fault.id}.answered"),
+                _grown("victim", answered, readings, f"{fault.id}.answered", waited_for=True),
             )
         signals: list[Signal] = []
         for node in fault.nodes:
@@ -266,9 +266,15 @@ def _grown(
     name: str,
     target: str = "",
     expected: int | None = None,
+    waited_for: bool = False,
 ) -> Signal:
-    """A count that began with the fault, and so was zero before it."""
+    """A count that began with the fault, and so was zero before it.
+
+    `waited_for`: the heal waits for what is on its way, so that the last of it is counted after the fault.
+    """
     _, during, after = around(readings, name)
+    if waited_for and isinstance(during, int | float) and isinstance(after, int | float):
+        during = max(during, after)
     source = {"injector": "our own side", "victim": "the node's kernel, or its answers"}[side]
     rule: Literal["increases", "reaches"] = "increases" if expected is None else "reaches"
     return Signal(side, what, source, rule, 0, during, after, expected, target=target)
