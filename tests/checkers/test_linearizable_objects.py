@@ -130,7 +130,7 @@ def try_many(name: str, seeds: range) -> dict[bool, int]:
 
 @pytest.mark.parametrize("name", OBJECTS)
 def test_fast_and_slow_agree_on_small_histories(name: str) -> None:
-    seen = try_many(name, range(3000 if "queue" in name else 1000))
+    seen = try_many(name, range(3000))
     assert min(seen.values()) > 100, seen
 
 
