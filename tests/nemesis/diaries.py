@@ -97,16 +97,17 @@ def answer(address: str, body: bytes | None) -> dict[str, Any]:
 
 
 def left_in(place: Path) -> list[str]:
-    """Mounts, loop devices, images and tracers that a run in this folder has left anywhere."""
+    """Mounts, loop devices, images and tracers that a run in this folder has left anywhere; waits until none are."""
+    eventually(lambda: not used_by(place))
+    return used_by(place)
 
-    def look() -> list[str]:
-        images = list((place / "storage").glob("*.img"))
-        backed = [loop for path in place.rglob("*.img") for loop in loops_of(path)]
-        found = [*backed, *loops_below(place), *map(str, images), *mounts_below(place)]
-        return [*found, *processes_that_name(place)]
 
-    eventually(lambda: not look())
-    return look()
+def used_by(place: Path) -> list[str]:
+    """Mounts, loop devices, images and tracers of a run in this folder, as they are now."""
+    images = list((place / "storage").glob("*.img"))
+    backed = [loop for path in place.rglob("*.img") for loop in loops_of(path)]
+    found = [*backed, *loops_below(place), *map(str, images), *mounts_below(place)]
+    return [*found, *processes_that_name(place)]
 
 
 def loops_below(place: Path) -> list[str]:

@@ -17,7 +17,7 @@ from refute.system.process_table import command_name, processes_with_mark, state
 from tests.nemesis.peers import eventually
 
 
-def nothing_left(root: Path, run: str, within_s: float = 5.0) -> bool:
+def nothing_left(root: Path, run: str, within_s: float = 20.0) -> bool:
     """Whether a run with its files below `root` has left nothing; waits for processes on their way out."""
     if eventually(lambda: not left_behind(root, run), within_s):
         return True

@@ -25,7 +25,7 @@ from refute.plan.step_notation import read_fault
 from refute.system.cluster import Cluster
 from refute.system.process_table import is_alive, state
 from tests.nemesis.conftest import _own_registry  # noqa: F401 (a registry of its own for each test)
-from tests.nemesis.diaries import SYNCING, answer, diaries, left_in, lines, moved, storage, write
+from tests.nemesis.diaries import SYNCING, answer, diaries, left_in, lines, moved, storage, used_by, write
 from tests.nemesis.peers import eventually, peer_spec
 
 pytestmark = [
@@ -267,7 +267,7 @@ def test_when_the_owner_is_killed_nothing_is_left(tmp_path: Path, guard_too: boo
     assert owner.stdout is not None
     with owner.stdout:
         assert owner.stdout.readline(), "the owner did not start"
-        assert left_in(tmp_path / "run"), "a run that is on has mounts and images"
+        assert used_by(tmp_path / "run"), "a run that is on has mounts and images"
         guard = guard_of(tmp_path / "run" / "ledger")
         assert guard is not None
         if guard_too:
