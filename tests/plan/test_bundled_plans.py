@@ -8,7 +8,7 @@ import pytest
 
 from refute import resources
 from refute.plan.check import check_plan_file
-from refute.plan.rules.claims import citations_in
+from refute.plan.citation import citations_in
 from refute.tools.found import citation_reader
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from refute.plan.citation import places_in
 from refute.plan.document import CATEGORIES, Claim, Hypothesis, Section
 from refute.plan.labels import lines_of
 from refute.plan.rows import ids_in, plain
@@ -18,9 +19,6 @@ _NO_PROSE = ("|", "```", "~~~")
 _CATEGORY = re.compile(
     rf"[(\[](?P<named>{'|'.join(CATEGORIES)})[)\]]|\b(?:category|kind|type)\W{{1,5}}(?P<said>{'|'.join(CATEGORIES)})\b",
     re.I,
-)
-_PLACE = re.compile(
-    r"https?://[^\s)>\]]+|(?<![\w./@+-])[\w./@+-]{1,400}:L?\d{1,9}(?:\s*[-–]\s*L?\d{1,9})?(?:@[\w./-]+)?"
 )
 _LEFT_OVER = re.compile(r"(?:\s*[,;])+\s*\.?$|\s+\.$")
 """What stood between the text of a claim, its category and its places."""
@@ -43,7 +41,7 @@ def claims_listed(section: Section) -> Iterator[Claim]:
     for item in _items(section):
         text = item.text
         category = _CATEGORY.search(f"({item.about}) {text}")
-        places = [found[0].rstrip(".,;") for found in _PLACE.finditer(text)]
+        places = places_in(text)
         if category:
             text = text.replace(category[0], "")
         for place in places:

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from refute.plan.check import check_plan_file
+from refute.plan.citation import citations_in
 from refute.plan.document import Plan
 from refute.plan.matrices import (
     SUMMARY_FROM,
@@ -16,7 +17,6 @@ from refute.plan.matrices import (
     environment_requirements,
     fault_matrix,
 )
-from refute.plan.rules.claims import citations_in
 from refute.plan.scaffold import scaffold_plan as scaffold
 from refute.tools.answer import MOST_CHARACTERS, Answer, Request, bounded
 from refute.tools.found import citation_reader, found_of

@@ -14,10 +14,11 @@ from refute.history.fault import Reading, Signal
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot, counter, rate, rate_before
 from refute.nemesis.process.sequence import Sequence
-from refute.nemesis.process.stopping import STOPPED_WITHIN_S, stop, within
+from refute.nemesis.process.stopping import STOPPED_WITHIN_S, stop
 from refute.nemesis.process.undo import VERBS, handle_of
 from refute.nemesis.serving import Serving
 from refute.nemesis.undo import Undo
+from refute.nemesis.waiting import within
 from refute.system.errors import ClusterError
 from refute.system.placement import NodePlacement, Placement
 from refute.system.process_table import cpu_ns, state

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import signal
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from refute.nemesis.errors import NemesisError
+from refute.nemesis.waiting import within
 from refute.system.cluster import Cluster
 from refute.system.node import NodeProcess
 from refute.system.process_table import at_rest
 
 STOPPED_WITHIN_S = 1.0
+_ASKED_EVERY_S = 0.0002
 
 
 def stop(cluster: Cluster, nodes: Sequence[str]) -> None:
@@ -22,19 +23,9 @@ def stop(cluster: Cluster, nodes: Sequence[str]) -> None:
         if not process.send(signal.SIGSTOP):
             raise NemesisError(f"it ended ({process.exit}) before it could be stopped", where=node)
     for node in nodes:
-        if not within(STOPPED_WITHIN_S, partial(_stands_still, cluster.node(node))):
+        if not within(STOPPED_WITHIN_S, partial(_stands_still, cluster.node(node)), every_s=_ASKED_EVERY_S):
             raise NemesisError("it goes on although it was sent SIGSTOP", where=node)
 
 
 def _stands_still(node: NodeProcess) -> bool:
     return at_rest(node.pid) and all(at_rest(member.pid) for member in node.members())
-
-
-def within(seconds: float, holds: Callable[[], bool]) -> bool:
-    """Whether it holds before so much time is over; asked every 0.2 ms."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.0002)
-    return True

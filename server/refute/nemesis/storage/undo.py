@@ -9,9 +9,10 @@ from refute.nemesis.process.undo import VERBS as PROCESS_VERBS
 from refute.nemesis.storage.damaged_files import remove_copies
 from refute.nemesis.storage.refused_writes import empty, filler_of
 from refute.nemesis.storage.tracer import detach, still_attached
-from refute.nemesis.storage.volume import Volume, loops_of, within
+from refute.nemesis.storage.volume import Volume, loops_of
 from refute.nemesis.storage.volumes import remove_image
 from refute.nemesis.undo import Handle, UndoVerb
+from refute.nemesis.waiting import within
 
 _DETACHED_WITHIN_S = 5.0
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from refute.nemesis.errors import FaultUnavailableError, NemesisError
 from refute.nemesis.storage.namespace import Namespace
+from refute.nemesis.waiting import within
 from refute.system.process_table import ProcessId
 
 IMAGE_BYTES = 1 << 30
@@ -218,16 +219,6 @@ def wait_until_detached(image: Path) -> None:
     """Until no loop device is backed by this file. Raises NemesisError."""
     if not within(_BUSY_FOR_S, lambda: not loops_of(image)):
         raise NemesisError(f"{', '.join(loops_of(image))} still holds {image}")
-
-
-def within(seconds: float, holds: Callable[[], bool]) -> bool:
-    """Whether something came to hold within the time."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.005)
-    return True
 
 
 def _make_image(image: Path) -> None:

@@ -5,36 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from refute.plan.citation import Citation, citations_in, places_in
 from refute.plan.document import CATEGORIES, Claim
 from refute.plan.rules.rule import Hit, Review, categories_of, rule
-
-
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """A place in a repository: `path:first-last@commit`."""
-
-    path: str
-    first: int
-    last: int
-    commit: str
-
-
-_CITATION = re.compile(
-    r"(?<![\w./@+-])([\w./@+-]{1,400}):L?(\d{1,9})(?:\s*[-–]\s*L?(\d{1,9}))?"
-    r"(?:@([0-9a-fA-F]{7,40}|[\w./-]{1,200}))?"
-)
-_URL = re.compile(r"https?://\S+")
-
-
-def citations_in(text: str) -> list[Citation]:
-    """The citations of a cell: `README.md:10-12@0123abc`."""
-    without_urls = _URL.sub(" ", text)
-    return [
-        Citation(found[1], int(found[2]), int(found[3] or found[2]), found[4] or "")
-        for found in _CITATION.finditer(without_urls)
-    ]
 
 
 @rule(
@@ -100,7 +74,7 @@ def claim_category(review: Review) -> Iterator[Hit]:
 def uncited_claim(review: Review) -> Iterator[Hit]:
     """A claim cites no place."""
     for claim in review.plan.claims.values():
-        if not citations_in(claim.source) and not _URL.search(claim.source):
+        if not places_in(claim.source):
             yield claim.line, "1b", claim.id, f"claim {claim.id} cites no place"
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from refute.plan.citation import citations_in
 from refute.plan.pitfalls import relevance
-from refute.plan.rules.claims import citations_in
 from refute.plan.rules.rule import Hit, Review, rule
 
 
