@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from refute.plan.check import check_plan_file
 from refute.plan.rules import RULES
 from refute.plan.rules.form import READING
 from tests.plan.plans import FLEET, STORE, check, rules_tripped
@@ -163,8 +165,8 @@ def test_a_clean_plan_trips_no_rule(text: str) -> None:
 
 
 def test_every_rule_has_a_plan_that_trips_it() -> None:
-    cited = {"citation-not-found", "stale-citation", "moved-citation", "stale-suspect"}
-    assert set(CHANGES) == (set(RULES) | set(READING)) - cited
+    outside = {"citation-not-found", "stale-citation", "moved-citation", "stale-suspect", "missing-file"}
+    assert set(CHANGES) == (set(RULES) | set(READING)) - outside
 
 
 @pytest.mark.parametrize("rule", CHANGES)
@@ -276,3 +278,34 @@ def test_every_rule_has_a_title_of_one_sentence() -> None:
     for rule in RULES.values():
         assert rule.title.endswith("."), rule.id
         assert re.fullmatch(r"[a-z0-9]+(?:-[a-zA-Z0-9]+)*", rule.id)
+
+
+_WORKED = STORE.replace(
+    'command: "{python} -m store',
+    'command: "{python} {plan_dir}/store.py --config {plan_dir}/etc/{node}.conf',
+)
+
+
+def test_a_file_that_does_not_stand_beside_the_plan_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "plan.md").write_text(_WORKED, encoding="utf-8")
+    (found,) = [each for each in check_plan_file(tmp_path / "plan.md").defects if each.rule == "missing-file"]
+    assert found.severity == "error"
+    assert found.what == "command names store.py, which does not stand beside the plan"
+    assert "{plan_dir}/store.py" in _WORKED.splitlines()[found.line - 1]
+    (tmp_path / "store.py").touch()
+    assert "missing-file" not in {each.rule for each in check_plan_file(tmp_path / "plan.md").defects}
+
+
+def test_the_worker_of_a_client_is_looked_for_as_well(tmp_path: Path) -> None:
+    text = re.sub(
+        r"( +)http:\n(?:\1 +.*\n)+",
+        r"\1worker: {command: ['{python}', '{plan_dir}/worker.py', '{modee}'], cwd: '{plan_dir}'}\n",
+        STORE,
+        count=1,
+    )
+    assert "worker.py" in text
+    (tmp_path / "plan.md").write_text(text, encoding="utf-8")
+    found = {each.rule: each for each in check_plan_file(tmp_path / "plan.md").defects}
+    assert found["missing-file"].what.startswith("clients.")
+    assert "worker.command names worker.py" in found["missing-file"].what
+    assert "asks for {modee}" in found["unknown-template"].what

@@ -13,7 +13,7 @@ from refute.plan.pitfalls import Pitfall, pitfalls
 from refute.plan.reader import parse_leniently, read_source
 from refute.plan.rules import RULES, Review
 from refute.plan.rules.form import READING
-from refute.plan.rules.rule import ReadCitation
+from refute.plan.rules.rule import ReadCitation, Stands
 from refute.plan.scenario import GENERATORS
 
 # What stops a run: the rest of the rules are about whether the plan is worth running.
@@ -53,6 +53,7 @@ def check_plan(
     *,
     checkers: Mapping[str, CheckerEntry] | None = None,
     read_citation: ReadCitation | None = None,
+    stands: Stands | None = None,
     known_pitfalls: tuple[Pitfall, ...] | None = None,
     generators: tuple[str, ...] = GENERATORS,
     limit: int | None = None,
@@ -62,6 +63,7 @@ def check_plan(
     `checkers` is the catalog to judge by (ours by default; an empty one skips rules on checkers),
     `generators` are the names of those that make load.
     `read_citation(path, first, last, commit)` reads the repository; without it citations are not re-read.
+    `stands(name)` looks beside the plan; without it no file is looked for.
     Never raises on what a plan holds.
     """
     text = source.source if isinstance(source, Plan) else source
@@ -72,6 +74,7 @@ def check_plan(
         checkers=CATALOG if checkers is None else checkers,
         pitfalls=pitfalls() if known_pitfalls is None else known_pitfalls,
         read_citation=read_citation,
+        stands=stands,
         generators=generators,
     )
     found = [*unread]
@@ -85,8 +88,13 @@ def check_plan(
 
 
 def check_plan_file(path: Path, **options: object) -> Checked:
-    """As check_plan, for a file. Raises PlanError where it cannot be read."""
-    return check_plan(read_source(path), path, **options)  # type: ignore[arg-type]
+    """As check_plan, for a file and what it names beside itself. Raises PlanError where it cannot be read."""
+    source = read_source(path)
+
+    def stands(name: str) -> bool:
+        return (path.parent / name).exists()
+
+    return check_plan(source, path, stands=stands, **options)  # type: ignore[arg-type]
 
 
 def _worst_first(defect: Defect) -> tuple[bool, bool, int, str]:

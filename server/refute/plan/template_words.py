@@ -14,6 +14,7 @@ from refute.plan.system_spec import SystemSpec
 TEMPLATE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)\}")
 
 _OF_A_NODE = ("node", "index", "host", "data", "python", "plan_dir", "examples")
+_OF_A_WORKER = frozenset({"python", "plan_dir"})
 
 
 def known_words(system: SystemSpec) -> frozenset[str]:
@@ -27,7 +28,7 @@ def known_words(system: SystemSpec) -> frozenset[str]:
 
 
 def template_defects(plan: Plan) -> list[Defect]:
-    """One defect for each word in braces that nothing fills in, so that no node could be started."""
+    """One defect for each word in braces that nothing fills in, so that nothing could be started."""
     return [
         Defect(
             "unknown-template",
@@ -38,15 +39,28 @@ def template_defects(plan: Plan) -> list[Defect]:
             system.system,
         )
         for system in plan.systems.values()
-        for known in [known_words(system)]
-        for path, text in _rendered(system)
+        for known, texts in ((known_words(system), _at_a_node(system)), (_OF_A_WORKER, _at_a_worker(system)))
+        for path, text in texts
         for word in TEMPLATE.findall(text)
         if word not in known and not word.startswith("variables.")
     ]
 
 
-def _rendered(system: SystemSpec) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Where templates are filled in at each node, and each text there."""
+def rendered(system: SystemSpec) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Where templates are filled in, and each text there: at the nodes, then at the workers of clients."""
+    yield from _at_a_node(system)
+    yield from _at_a_worker(system)
+
+
+def _at_a_worker(system: SystemSpec) -> Iterator[tuple[tuple[str, ...], str]]:
+    for name, client in system.clients.items():
+        if worker := client.worker:
+            yield ("clients", name, "worker", "cwd"), worker.cwd or ""
+            yield from ((("clients", name, "worker", "command"), text) for text in worker.command)
+            yield from ((("clients", name, "worker", "env", key), text) for key, text in worker.env.items())
+
+
+def _at_a_node(system: SystemSpec) -> Iterator[tuple[tuple[str, ...], str]]:
     yield ("cwd",), system.cwd or ""
     yield from ((("command",), text) for text in system.command)
     for name, text in system.env.items():

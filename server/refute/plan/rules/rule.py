@@ -19,6 +19,9 @@ from refute.plan.trial import Said, Trial, trial_of
 ReadCitation = Callable[[str, int, int, str], str | None]
 """`(path, first line, last line, commit)` to the text of these lines, or None where there is none."""
 
+Stands = Callable[[str], bool]
+"""Whether a file or folder of this name, relative to the plan's folder, is there."""
+
 Hit = tuple[int, str, str, str]
 """What a rule yields: line, section, subject, what is wrong here."""
 
@@ -70,6 +73,7 @@ class Review:
     checkers: Mapping[str, CheckerEntry] = field(default_factory=dict)
     pitfalls: tuple[Pitfall, ...] = ()
     read_citation: ReadCitation | None = None
+    stands: Stands | None = None
     defects: tuple[Defect, ...] = ()
     generators: tuple[str, ...] = GENERATORS
 
