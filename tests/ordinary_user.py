@@ -40,6 +40,17 @@ def open_home() -> Iterator[Path]:
         shutil.rmtree(made)
 
 
+# Where a package manager has put a rule for it, /dev/fuse is for everybody; here it may be root's. Nobody else sees this one.
+_FUSE_FOR_ALL = """
+set -e
+kept=$(mktemp -d)
+mount -t tmpfs -o mode=755 tmpfs "$kept"
+mknod -m 666 "$kept/fuse" c 10 229
+mount --bind "$kept/fuse" /dev/fuse
+umount --lazy "$kept"; rmdir "$kept"
+exec "$@"
+"""
+
 # In a user namespace that allows no further one, and without a right in it.
 _NO_NAMESPACES = [
     *("unshare", "--user", "--map-current-user", "--keep-caps", "sh", "-c"),
@@ -49,13 +60,16 @@ _NO_NAMESPACES = [
 
 
 def run_as_ordinary_user(
-    command: Sequence[str], home: Path, timeout_s: float, *, namespaces: bool = True
+    command: Sequence[str], home: Path, timeout_s: float, *, namespaces: bool = True, fuse: bool = False
 ) -> subprocess.CompletedProcess[str]:
     """Run a command of this interpreter in the checkout, with `home` as its home."""
     refused = [] if namespaces else _NO_NAMESPACES
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    words = as_ordinary_user([*refused, sys.executable, "-B", *command])
+    if fuse and os.geteuid() == 0:
+        words = ["unshare", "--mount", "--propagation", "private", "sh", "-c", _FUSE_FOR_ALL, "sh", *words]
     return subprocess.run(
-        as_ordinary_user([*refused, sys.executable, "-B", *command]),
+        words,
         cwd=CHECKOUT,
         env=environment | {"HOME": str(home)},
         capture_output=True,
@@ -65,12 +79,15 @@ def run_as_ordinary_user(
     )
 
 
-def run_tests_as_ordinary_user(tests: str, timeout_s: float) -> str:
-    """Run a test file, or one test of it, as an ordinary user; what pytest said. Fails where it did not pass."""
+def run_tests_as_ordinary_user(tests: str, timeout_s: float, *, fuse: bool = False) -> str:
+    """Run a test file, or one test of it, as an ordinary user; what pytest said. Fails where it did not pass.
+
+    With `fuse` the user may open /dev/fuse, as on most desktops.
+    """
     options = ["-q", "-s", "-m", "systems", "-p", "no:cacheprovider"]
     with open_home() as home:
         command = ["-m", "pytest", *options, "--basetemp", str(home / "tests"), tests]
-        done = run_as_ordinary_user(command, home, timeout_s)
+        done = run_as_ordinary_user(command, home, timeout_s, fuse=fuse)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     return done.stdout
 

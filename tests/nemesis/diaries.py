@@ -13,7 +13,7 @@ from typing import Any
 
 from refute.history.fault import Landing
 from refute.nemesis.nemesis import HANG_S, Nemesis
-from refute.nemesis.storage.volume import loops_of
+from refute.nemesis.storage.ext4_image import loops_of
 from refute.plan.system_spec import SystemSpec
 from refute.system.cluster import Cluster
 from refute.system.observer import Observer
@@ -41,7 +41,13 @@ SYNCING = [*diary_spec().command, "--sync"]
 
 @contextmanager
 def diaries(
-    root: Path, *wanted: str, nodes: int = 1, run: str = "run", hang_s: float = HANG_S, **changes: Any
+    root: Path,
+    *wanted: str,
+    nodes: int = 1,
+    run: str = "run",
+    hang_s: float = HANG_S,
+    file_system: str | None = None,
+    **changes: Any,
 ) -> Iterator[Room]:
     """A running system, prepared for these kinds of storage faults; afterwards nothing of it may be left."""
     spec = diary_spec(nodes, **changes)
@@ -58,6 +64,7 @@ def diaries(
             rng=Random(1),
             on_event=events.append,
             wanted=frozenset(("storage", kind) for kind in wanted),
+            file_system=file_system,
             hang_s=hang_s,
         ) as nemesis,
     ):
@@ -104,7 +111,7 @@ def left_in(place: Path) -> list[str]:
 
 def used_by(place: Path) -> list[str]:
     """Mounts, loop devices, images and tracers of a run in this folder, as they are now."""
-    images = list((place / "storage").glob("*.img"))
+    images = [path for path in (place / "storage").glob("*") if path.suffix in (".img", ".disk")]
     backed = [loop for path in place.rglob("*.img") for loop in loops_of(path)]
     found = [*backed, *loops_below(place), *map(str, images), *mounts_below(place)]
     return [*found, *processes_that_name(place)]

@@ -208,10 +208,10 @@ def test_the_systems_own_commands_see_the_nodes_files(tmp_path: Path) -> None:
 
 def test_where_no_volume_can_be_made_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    monkeypatch.setattr("refute.nemesis.storage.volume.shutil.which", lambda *_, **__: None)
+    monkeypatch.setattr("refute.nemesis.storage.ext4_image.shutil.which", lambda *_, **__: None)
     with (
         pytest.raises(FaultUnavailableError, match=r"mkfs.ext4 is not installed"),
-        diaries(tmp_path, "power-loss"),
+        diaries(tmp_path, "power-loss", file_system="ext4"),
     ):
         raise AssertionError("it was started")
     assert left_in(tmp_path / "run") == []
@@ -256,11 +256,16 @@ with diaries(Path(sys.argv[1]), kind, nodes=2, **more) as room:
 
 
 @pytest.mark.fault("storage", "power-loss", shows="nothing left")
-@pytest.mark.parametrize("kind", ["power-loss", "disk-full", "read-only"])
+@pytest.mark.parametrize(
+    ("kind", "file_system"),
+    [("power-loss", "ext4"), ("power-loss", "fuse"), ("disk-full", "ext4"), ("read-only", "ext4")],
+)
 @pytest.mark.parametrize("guard_too", [False, True], ids=["owner", "owner and guard"])
-def test_when_the_owner_is_killed_nothing_is_left(tmp_path: Path, guard_too: bool, kind: str) -> None:
+def test_when_the_owner_is_killed_nothing_is_left(
+    tmp_path: Path, guard_too: bool, kind: str, file_system: str
+) -> None:
     root = Path(__file__).parents[2]
-    arguments = [str(tmp_path), kind, json.dumps({})]
+    arguments = [str(tmp_path), kind, json.dumps({}), json.dumps({"file_system": file_system})]
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER, *arguments], cwd=root, stdout=subprocess.PIPE, text=True
     )
@@ -286,9 +291,14 @@ def test_when_the_owner_is_killed_nothing_is_left(tmp_path: Path, guard_too: boo
     assert heal_everything().clean  # again does no harm
 
 
-@pytest.mark.parametrize("kind", ["power-loss", "disk-full", "io-error"])
-def test_when_the_owner_hangs_its_fault_is_undone_and_its_nodes_go_on(tmp_path: Path, kind: str) -> None:
-    more = {"hang_s": 1.0, "command": SYNCING}
+@pytest.mark.parametrize(
+    ("kind", "file_system"),
+    [("power-loss", "ext4"), ("power-loss", "fuse"), ("disk-full", "ext4"), ("io-error", None)],
+)
+def test_when_the_owner_hangs_its_fault_is_undone_and_its_nodes_go_on(
+    tmp_path: Path, kind: str, file_system: str | None
+) -> None:
+    more = {"hang_s": 1.0, "command": SYNCING, "file_system": file_system}
     arguments = [str(tmp_path), kind, json.dumps({}), json.dumps(more)]
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER, *arguments],

@@ -50,7 +50,8 @@ class Nemesis:
     The guard answers for the node processes too, so the cluster has to end before the guard does: the
     nemesis is left last. `on_event` is told of every step in the life of a fault, as it happens. `wanted` are
     the faults (plane, kind) that may be asked for, beyond those of the planes that are always there;
-    `clients` is what the clients of the run look at before they send.
+    `clients` is what the clients of the run look at before they send, `file_system` on which one the nodes'
+    data have to be for faults of storage, None where any will do.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Nemesis:
         on_event: Callable[[FaultEvent], None] | None = None,
         wanted: frozenset[tuple[str, str]] = frozenset(),
         clients: ClientRules | None = None,
+        file_system: str | None = None,
         ttl_s: float = TTL_S,
         hang_s: float = HANG_S,
     ) -> None:
@@ -75,6 +77,7 @@ class Nemesis:
         self._rng = rng or Random()
         self._wanted = wanted
         self._clients = clients
+        self._file_system = file_system
         self._on_event = on_event or _nobody
         self._ttl_s, self._hang_s = ttl_s, hang_s
         self._lock = threading.RLock()
@@ -128,6 +131,7 @@ class Nemesis:
         site = Site(
             *(self.cluster, self.run_dir, self._ledger, self._rng, self.environment, self._wanted),
             self._clients,
+            self._file_system,
         )
         placement = Placement()
         for plane in planes_for(site):

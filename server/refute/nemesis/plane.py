@@ -34,6 +34,7 @@ class Site:
 
     `wanted` are the faults (plane, kind) that the run may ask for: a plane that has to change how nodes are
     started does so only for these. `clients` is what the clients of the run look at before they send.
+    `file_system` names the one on which the nodes' data have to be, None where any will do.
     """
 
     cluster: Cluster
@@ -43,6 +44,7 @@ class Site:
     environment: Mapping[str, str]
     wanted: frozenset[tuple[str, str]] = frozenset()
     clients: ClientRules | None = None
+    file_system: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

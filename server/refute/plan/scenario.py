@@ -251,8 +251,17 @@ class BoundArm:
     @property
     def faults(self) -> frozenset[tuple[str, str]]:
         """Every fault that it may inject, as (plane, kind)."""
-        stepped = (step.action for step in self.steps if isinstance(step, FaultStep))
-        return frozenset((action.plane, action.kind) for action in (*self.nemesis, *stepped))
+        return frozenset((action.plane, action.kind) for action in self._actions())
+
+    @property
+    def file_system(self) -> str | None:
+        """On which one the first of its faults that says so wants the nodes' data; None for any."""
+        asked = (action.parameters.get("file_system", "any") for action in self._actions())
+        return next((name for name in asked if name != "any"), None)
+
+    def _actions(self) -> Iterator[FaultAction]:
+        yield from self.nemesis
+        yield from (step.action for step in self.steps if isinstance(step, FaultStep))
 
 
 def substitute(written: Any, parameters: dict[str, Any]) -> Any:

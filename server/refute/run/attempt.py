@@ -49,6 +49,7 @@ def run_attempt(spec: AttemptSpec, folder: Path, *, say: Say, stop: threading.Ev
                 say=say,
                 stop=stop,
                 wanted=arm.faults,
+                file_system=arm.file_system,
             ) as stage:
                 timeline.mark("phase", "start")
                 stage.start()

@@ -51,6 +51,7 @@ class Stage:
         say: Say,
         stop: threading.Event,
         wanted: frozenset[tuple[str, str]] = frozenset(),
+        file_system: str | None = None,
     ) -> None:
         self.system = system
         self.folder = folder
@@ -69,6 +70,7 @@ class Stage:
         )
         self._plan_dir = plan_dir
         self._wanted = wanted
+        self._file_system = file_system
         self._variables = dict(variables)
         self._held = ExitStack()
         self._endpoints: dict[str, dict[str, tuple[str, int]]] = {}
@@ -94,6 +96,7 @@ class Stage:
                     on_event=self._on_fault,
                     wanted=self._wanted,
                     clients=self.rules,
+                    file_system=self._file_system,
                 )
             )
             self._held = taking.pop_all()

@@ -2,7 +2,8 @@
 
 Mounts in it need no undoing: with its last process they are gone, and with them their loop devices. A
 namespace that somebody else makes meanwhile takes no copy of them along, which would keep a file system that
-we unmount alive. An ordinary user gets one inside a user namespace; only memory can be mounted there.
+we unmount alive. An ordinary user gets one inside a user namespace; memory can be mounted there, and what is
+served in user space.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Namespace:
         """Where a path of the namespace is found from outside. Never resolve it: symlinks leave it."""
         return Path(f"/proc/{self.holder.pid}/root").joinpath(*path.parts[1:])
 
-    def run(self, *argv: str) -> None:
+    def run(self, *argv: str, environment: Mapping[str, str] | None = None) -> None:
         """Run a command in it. Raises NemesisError with what it said."""
         try:
             done = subprocess.run(
@@ -50,6 +51,7 @@ class Namespace:
                 capture_output=True,
                 text=True,
                 timeout=_COMMAND_WITHIN_S,
+                env={**os.environ, **(environment or {})},
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:

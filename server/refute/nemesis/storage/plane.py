@@ -55,7 +55,7 @@ class StoragePlane:
                     "has each in a user namespace, and a process is in one of them",
                     hint="put the faults of storage and of netns into two scenarios, or use the plane proxy",
                 )
-            self._volumes = Volumes(self._site)
+            self._volumes = Volumes.for_faults(self._site, wanted & _ON_VOLUMES)
             nodes = {node: self._volumes.placement(node) for node in self._volumes.of}
             self._add(PowerLoss(self._cluster, self._volumes))
             self._add(RefusedWrites(self._cluster, self._volumes))

@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
+from refute.errors import RefuteError
 from refute.history.fault import Reading, Signal
 from refute.nemesis.errors import FaultInputError
 from refute.nemesis.plane import Fault, Probe, Readings, Snapshot
 from refute.nemesis.process.stopping import stop
 from refute.nemesis.process.undo import handle_of
+from refute.nemesis.storage.ext4_image import Ext4Image
 from refute.nemesis.storage.family import (
     fewest,
     kill_all,
@@ -22,15 +24,21 @@ from refute.nemesis.storage.family import (
     most,
     not_running,
     start_those_that_ended,
+    three,
     worst,
 )
+from refute.nemesis.storage.medium import Medium
+from refute.nemesis.storage.user_space.medium import UserSpace
 from refute.nemesis.storage.volume import Volume
 from refute.nemesis.storage.volumes import Volumes, volume_for_probing
 from refute.nemesis.undo import Undo
 from refute.system.cluster import Cluster
 
 CUT = "write EIO, synced probe there, unsynced probe gone"
+ANY = "any"
+"""Of the parameter `file_system`: whichever works here."""
 _NOT_CUT = "not cut"
+_WORKS = "works"
 
 
 class PowerLoss:
@@ -47,20 +55,18 @@ class PowerLoss:
         self._cluster = cluster
         self._volumes = volumes
         self._probes: dict[str, Reading] = dict.fromkeys(volumes.of, _NOT_CUT)
+        counting = (node for node, volume in volumes.of.items() if volume.counts())
+        self._dropped: dict[str, int] = dict.fromkeys(counting, 0)
 
     @staticmethod
     def probe(kind: str) -> Probe:  # noqa: ARG004 (a verb of all families)
-        """A file system of our own loses its power: the unsynced file is gone, the synced one is there."""
-        with volume_for_probing() as volume:
-            if volume.image is None:
-                return Probe(
-                    False, f"it needs root: only root can mount an ext4 image here; {_of_user_space()}"
-                )
-            token = _token()
-            write_probes(volume, token)
-            volume.shut_down()
-            found = _read_back(volume, token, volume.try_to_write())
-            return Probe(found == CUT, "" if found == CUT else f"after the cut: {found}")
+        """File systems of our own lose their power: the unsynced file is gone, the synced one is there.
+
+        Each way is tried; `detail` says of each what came of it.
+        """
+        found = {medium.name: _tried(medium) for medium in (Ext4Image, UserSpace)}
+        words = "; ".join(f"{name}: {how}" for name, how in found.items())
+        return Probe(_WORKS in found.values(), words, found)
 
     def targets(self, fault: Fault) -> tuple[str, ...]:
         """The nodes; each on its volume."""
@@ -69,7 +75,14 @@ class PowerLoss:
         version = fault.parameters.get("version")
         if version and not self._cluster.spec.has_version(version):
             raise FaultInputError(f"the system has no version {version!r}", where=listed(fault.nodes))
+        asked = fault.parameters.get("file_system", ANY)
         for node in fault.nodes:
+            if asked not in (ANY, there := self._volumes.of[node].medium.name):
+                raise FaultInputError(
+                    f"power-loss: its file system is {there}, not {asked}",
+                    where=node,
+                    hint="all power losses of a scenario are had on the same one",
+                )
             self._volumes.require_used(node)
         return fault.nodes
 
@@ -95,6 +108,10 @@ class PowerLoss:
         stop(self._cluster, self._running(fault))
         cut_ns = cut(list(volumes.values()))
         writes = {node: volume.try_to_write() for node, volume in volumes.items()}
+        counted = {node: volume.counts() for node, volume in volumes.items()}
+        for node, counts in counted.items():
+            if counts:
+                self._dropped[node] = self._dropped.get(node, 0) + counts["dropped_bytes"]
         exits = kill_all(self._cluster, fault.nodes)
         for node, volume in volumes.items():
             volume.detach()
@@ -107,16 +124,30 @@ class PowerLoss:
             "back_after_ms": round((time.monotonic_ns() - max(cut_ns)) / 1e6, 1),
             "exits": exits,
             "probes": {node: self._probes[node] for node in fault.nodes},
+            **({"counted": counted} if any(counted.values()) else {}),
         }
 
     def measure(self) -> Snapshot:
-        """What the last power loss of each node has left of its probes."""
-        return {f"{node}.storage.probes": found for node, found in self._probes.items()}
+        """What the last power loss of each node left of its probes; how many bytes it dropped, if counted."""
+        return {f"{node}.storage.probes": found for node, found in self._probes.items()} | {
+            f"{node}.storage.dropped_bytes": count for node, count in self._dropped.items()
+        }
 
     def signals(self, fault: Fault, readings: Readings) -> tuple[Signal, ...]:
         """The probes of all nodes over the cut, and that there was something of each node to lose."""
         before, during, after = moments(readings)
         nodes = fault.nodes
+        counted = [
+            Signal(
+                "injector",
+                f"{node}: bytes that were dropped",
+                "counted by the file system in user space",
+                "increases",
+                *three(readings, f"{node}.storage.dropped_bytes"),
+            )
+            for node in nodes
+            if node in self._dropped
+        ]
         return (
             Signal(
                 "injector",
@@ -137,6 +168,7 @@ class PowerLoss:
                 most(during, nodes, "storage.in_use"),
                 fewest(after, nodes, "storage.in_use"),
             ),
+            *counted,
         )
 
     def heal(self, fault: Fault, version: str | None) -> None:
@@ -197,10 +229,18 @@ def _read_back(volume: Volume, token: bytes, write: str) -> str:
     return f"write {write}, {volume.what_is_there(token)}"
 
 
-def _of_user_space() -> str:
-    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-        return "this user cannot have a file system in user space either, as /dev/fuse is not there for it"
-    return "for a file system in user space, which this user could have, refute has no mechanism"
+def _tried(medium: type[Medium]) -> str:
+    if medium.needs_root and os.geteuid() != 0:
+        return "it needs root"
+    try:
+        with volume_for_probing(medium) as volume:
+            token = _token()
+            write_probes(volume, token)
+            volume.shut_down()
+            found = _read_back(volume, token, volume.try_to_write())
+    except (RefuteError, OSError) as error:
+        return str(error)
+    return _WORKS if found == CUT else f"after the cut: {found}"
 
 
 def _token() -> bytes:

@@ -13,11 +13,13 @@ from refute.history.fault import Reading, Signal
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Snapshot
 from refute.nemesis.storage.data_files import regular_files
+from refute.nemesis.storage.ext4_image import Ext4Image
 from refute.nemesis.storage.family import kill_all, listed, not_running, start_those_that_ended, three, worst
+from refute.nemesis.storage.media import suitable
 from refute.nemesis.storage.node_log import NodeLogs
 from refute.nemesis.storage.power_loss import remount_undo
 from refute.nemesis.storage.volume import Volume
-from refute.nemesis.storage.volumes import Volumes, seen_by, volume_for_probing
+from refute.nemesis.storage.volumes import Volumes, no_medium, seen_by, volume_for_probing
 from refute.nemesis.undo import Undo
 from refute.plan.units import byte_count
 from refute.system.cluster import Cluster
@@ -45,9 +47,10 @@ class RefusedWrites:
     @staticmethod
     def probe(kind: str) -> Probe:
         """A file system of our own is filled, or made read-only while a file is open for writing."""
-        with volume_for_probing() as volume:
-            if kind == "read-only" and volume.image is None:
-                return Probe(False, "it needs root: memory cannot be made read-only while a file is open")
+        media = suitable({kind}, root=os.geteuid() == 0)
+        if not media:
+            return Probe(False, no_medium({kind}, None))
+        with volume_for_probing(media[0]) as volume:
             held = os.open(volume.namespace.outside(volume.data) / "held", os.O_CREAT | os.O_WRONLY, 0o600)
             try:
                 _refuse(volume, kind, 0)
@@ -65,8 +68,9 @@ class RefusedWrites:
             self._volumes.require_used(node)
             if node in self._on:
                 raise NemesisError(f"{self._on[node]} is on there already", where=node)
-            if fault.kind == "read-only" and self._volumes.of[node].image is None:
-                raise NemesisError("it needs root", where=node)
+            made_of = self._volumes.of[node].medium
+            if fault.kind == "read-only" and not isinstance(made_of, Ext4Image):
+                raise NemesisError(f"its file system ({made_of.name}) has no such error", where=node)
             self._writes[node] = self._volumes.of[node].try_to_write()
         return fault.nodes
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from refute.nemesis.errors import NemesisError
 from refute.nemesis.process.undo import VERBS as PROCESS_VERBS
 from refute.nemesis.storage.damaged_files import remove_copies
+from refute.nemesis.storage.ext4_image import loops_of, remove_image
 from refute.nemesis.storage.refused_writes import empty, filler_of
 from refute.nemesis.storage.tracer import detach, still_attached
-from refute.nemesis.storage.volume import Volume, loops_of
-from refute.nemesis.storage.volumes import remove_image
+from refute.nemesis.storage.volume import Volume
 from refute.nemesis.undo import Handle, UndoVerb
 from refute.nemesis.waiting import within
 

@@ -1,13 +1,10 @@
-"""The file system of one node: ext4 in an image file, or memory where the user is not root."""
+"""The file system of one node, mounted in a namespace of ours."""
 
 from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
 import os
-import shutil
-import subprocess
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,15 +13,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from refute.nemesis.errors import FaultUnavailableError, NemesisError
+from refute.nemesis.storage.media import MEDIA
+from refute.nemesis.storage.medium import Medium
 from refute.nemesis.storage.namespace import Namespace
-from refute.nemesis.waiting import within
 from refute.system.process_table import ProcessId
 
-IMAGE_BYTES = 1 << 30
-MEMORY_BYTES = 256 << 20
-
-_SHUTDOWN = 0x8004587D  # EXT4_IOC_SHUTDOWN, of linux/fs/ext4/ext4.h
-_NO_LOG_FLUSH = (2).to_bytes(4, "little")
 _PROBE_BYTES = 4096
 _BUSY_FOR_S = 10.0
 _SYNCED, _UNSYNCED = "synced", "unsynced"
@@ -32,24 +25,22 @@ _SYNCED, _UNSYNCED = "synced", "unsynced"
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """A mounted file system in a namespace of ours; `image` is None where it is memory.
+    """A mounted file system in a namespace of ours.
 
     The node's data are in `data`; beside them, in `own`, is what we write to find out what becomes of it.
     """
 
     namespace: Namespace
     mount: Path
-    image: Path | None
+    medium: Medium
 
     @classmethod
-    def create(cls, namespace: Namespace, mount: Path, image: Path | None) -> Self:
+    def create(cls, namespace: Namespace, mount: Path, medium: Medium) -> Self:
         """Make it, mount it. Raises FaultUnavailableError where this machine cannot."""
-        volume = cls(namespace, mount, image)
+        volume = cls(namespace, mount, medium)
         try:
             mount.mkdir(parents=True, exist_ok=True)
-            if image is not None:
-                image.parent.mkdir(parents=True, exist_ok=True)
-                _make_image(image)
+            medium.make()
             volume.attach()
             for folder in (volume.data, volume.own):
                 namespace.outside(folder).mkdir()
@@ -64,8 +55,8 @@ class Volume:
     def of_handle(cls, handle: Mapping[str, Any]) -> Self:
         """The one that `handle` in a ledger names."""
         namespace = Namespace(ProcessId(*handle["holder"]), handle["own_users"])
-        image = handle["image"]
-        return cls(namespace, Path(handle["mount"]), None if image is None else Path(image))
+        medium = MEDIA[handle["medium"]].of_handle(handle)
+        return cls(namespace, Path(handle["mount"]), medium)
 
     def handle(self) -> dict[str, Any]:
         """As it stands in the ledger."""
@@ -74,7 +65,8 @@ class Volume:
             "holder": [holder.pid, holder.started],
             "own_users": self.namespace.own_users,
             "mount": str(self.mount),
-            "image": None if self.image is None else str(self.image),
+            "medium": self.medium.name,
+            **self.medium.handle(),
         }
 
     @property
@@ -99,14 +91,10 @@ class Volume:
 
     def attach(self) -> None:
         """Mount it; a journal that is not clean is replayed. Raises NemesisError."""
-        if self.image is None:
-            what = ("-t", "tmpfs", "-o", f"size={MEMORY_BYTES},mode=700", "refute")
-        else:
-            what = ("-t", "ext4", "-o", "loop,errors=remount-ro", str(self.image))
-        self.namespace.run("mount", *what, str(self.mount))
+        self.medium.attach(self.namespace, self.mount)
 
     def detach(self) -> None:
-        """Unmount it, and see its loop device go. Raises NemesisError where somebody holds it."""
+        """Unmount it, and see go what carried it. Raises NemesisError where somebody holds it."""
         deadline = time.monotonic() + _BUSY_FOR_S
         while self.is_mounted():
             try:
@@ -115,15 +103,14 @@ class Volume:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.02)
-        if self.image is not None:
-            wait_until_detached(self.image)
+        self.medium.wait_until_released()
 
     def is_mounted(self) -> bool:
         """Whether the mount point is one."""
         try:
             return self.root.stat().st_dev != self.root.parent.stat().st_dev
-        except OSError:
-            return False
+        except OSError as error:
+            return error.errno == errno.ENOTCONN  # mounted, but who served it is gone
 
     def device(self) -> int:
         """The number of its device."""
@@ -132,15 +119,13 @@ class Volume:
     def shut_down(self) -> None:
         """Drop everything that is not on the disk yet, at once; from now on every write fails.
 
-        The shutdown ioctl of ext4, without a flush of its journal. Raises NemesisError.
+        Raises NemesisError.
         """
-        handle = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            fcntl.ioctl(handle, _SHUTDOWN, _NO_LOG_FLUSH)
-        except OSError as error:
-            raise NemesisError(f"the file system cannot be shut down: {error.strerror}") from error
-        finally:
-            os.close(handle)
+        self.medium.shut_down(self.root)
+
+    def counts(self) -> Mapping[str, int]:
+        """What its medium has counted since it was mounted; empty where it counts nothing."""
+        return self.medium.counts(self.root)
 
     def sync(self) -> None:
         """Wait until everything that was written to it is on the disk."""
@@ -203,39 +188,6 @@ class Volume:
 
     def _probe(self, name: str) -> Path:
         return self.namespace.outside(self.own / name)
-
-
-def loops_of(image: Path) -> list[str]:
-    """The loop devices that are backed by this file."""
-    found = []
-    for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
-        with suppress(OSError):
-            if backing.read_text().strip().removesuffix(" (deleted)") == str(image):
-                found.append(backing.parent.parent.name)
-    return found
-
-
-def wait_until_detached(image: Path) -> None:
-    """Until no loop device is backed by this file. Raises NemesisError."""
-    if not within(_BUSY_FOR_S, lambda: not loops_of(image)):
-        raise NemesisError(f"{', '.join(loops_of(image))} still holds {image}")
-
-
-def _make_image(image: Path) -> None:
-    maker = shutil.which("mkfs.ext4", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
-    if maker is None:
-        raise FaultUnavailableError("mkfs.ext4 is not installed", hint="it is in the package e2fsprogs")
-    with image.open("xb") as file:
-        file.truncate(IMAGE_BYTES)
-    options = "lazy_itable_init=1,lazy_journal_init=1,nodiscard"
-    done = subprocess.run(
-        [maker, "-q", "-F", "-m", "0", "-E", options, str(image)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise NemesisError(f"mkfs.ext4: {done.stderr.strip()[-200:]}")
 
 
 def _sync_folder(folder: Path) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+import uuid
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from refute.history.fault import Reading
-from refute.nemesis.errors import NemesisError
+from refute.nemesis.errors import FaultUnavailableError, NemesisError
 from refute.nemesis.plane import Site
 from refute.nemesis.process.undo import handle_of
+from refute.nemesis.storage.media import suitable
+from refute.nemesis.storage.medium import Medium
 from refute.nemesis.storage.namespace import Holder
 from refute.nemesis.storage.volume import Volume
-from refute.nemesis.undo import Undo
+from refute.nemesis.undo import Undo, left_after
 from refute.system.placement import NodePlacement
 from refute.system.process_table import session_members
 
@@ -30,22 +33,35 @@ _ENTER = (
 class Volumes:
     """One volume a node, in a namespace that ends with us."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, medium: type[Medium]) -> None:
         """Make and mount them. Raises FaultUnavailableError; then nothing of them is left."""
         self._cluster = site.cluster
         self._holder = Holder(site.environment)
         namespace = self._holder.namespace
         self.of: dict[str, Volume] = {}
+        self._undos: list[Undo] = []
         site.ledger.resource("volumes", Undo("end", handle_of(namespace.holder, [])))
         try:
             for node in site.cluster.spec.everyone:
-                image = None if namespace.own_users else site.run_dir / "storage" / f"{node}.img"
-                if image is not None:
-                    site.ledger.resource(f"image of {node}", Undo("remove-image", {"image": str(image)}))
-                self.of[node] = Volume.create(namespace, site.cluster.root / "data" / node, image)
+                made_of = medium.at(site.run_dir / "storage", node, f"{site.ledger.run}/volume-{node}")
+                for undo in made_of.undos():
+                    site.ledger.resource(f"{undo.verb} of {node}", undo)
+                    self._undos.append(undo)
+                self.of[node] = Volume.create(namespace, site.cluster.root / "data" / node, made_of)
         except BaseException:
             self.close()
             raise
+
+    @classmethod
+    def for_faults(cls, site: Site, kinds: Collection[str]) -> Volumes:
+        """On the best medium that works here. Raises FaultUnavailableError with what failed of each."""
+        refused = []
+        for medium in suitable(kinds, root=os.geteuid() == 0, only=site.file_system):
+            try:
+                return cls(site, medium)
+            except FaultUnavailableError as error:
+                refused.append(f"{medium.name}: {error}")
+        raise FaultUnavailableError("; ".join(refused) or no_medium(kinds, site.file_system))
 
     def placement(self, node: str) -> NodePlacement:
         """What makes a node keep its data on its volume."""
@@ -91,14 +107,12 @@ class Volumes:
         return {f"{node}.storage.in_use": self.in_use(node) for node in self.of}
 
     def close(self) -> None:
-        """Unmount, end the namespace, remove the images; after the nodes have ended."""
+        """Unmount, end the namespace, remove what carried them; after the nodes have ended."""
         for volume in self.of.values():
             with suppress(NemesisError):  # with the namespace it goes all the same
                 volume.detach()
         self._holder.close()
-        for volume in self.of.values():
-            if volume.image is not None:
-                remove_image(volume.image)
+        remove(self._undos)
 
 
 def seen_by(pid: int, path: Path) -> Path:
@@ -106,28 +120,36 @@ def seen_by(pid: int, path: Path) -> Path:
     return Path(f"/proc/{pid}/root").joinpath(*path.parts[1:])
 
 
-def remove_image(image: Path) -> None:
-    """Remove an image file, and its folder with the last one."""
-    image.unlink(missing_ok=True)
-    with suppress(OSError):
-        image.parent.rmdir()
+def no_medium(kinds: Collection[str], only: str | None) -> str:
+    """Why no file system can be tried for these faults."""
+    if only is not None:
+        return f"{' and '.join(sorted(kinds))} cannot be had by {only} and this user"
+    return "it needs root: only root can mount an ext4 image here"
+
+
+def remove(undos: Sequence[Undo]) -> None:
+    """Remove what carried a volume, last made first. Raises NemesisError with what is left."""
+    left = [still for undo in reversed(undos) if (still := left_after(undo.as_json()))]
+    if left:
+        raise NemesisError("; ".join(left))
 
 
 @contextmanager
-def volume_for_probing() -> Iterator[Volume]:
+def volume_for_probing(medium: type[Medium]) -> Iterator[Volume]:
     """A volume that belongs to no node, to try a fault on. Raises FaultUnavailableError."""
     with tempfile.TemporaryDirectory(prefix="refute-probe-") as place:
         folder = Path(place).resolve()
         holder = Holder({})
+        made_of = medium.at(folder, "probe", f"probe-{uuid.uuid4().hex}/volume")
         volume = None
         try:
-            image = None if holder.namespace.own_users else folder / "probe.img"
-            volume = Volume.create(holder.namespace, folder / "mount", image)
+            volume = Volume.create(holder.namespace, folder / "mount", made_of)
             yield volume
         finally:
             if volume is not None:
                 volume.detach()
             holder.close()
+            remove(made_of.undos())
 
 
 def _points_into(handle: str, inside: str) -> bool:

@@ -50,18 +50,34 @@ ENTRIES = (
         cannot_test=("performance", "liveness", "fairness"),
         parameters=(
             Parameter("version", "text", "the version (of the system's description) in which it comes back"),
+            Parameter(
+                "file_system",
+                "choice",
+                "ext4 on a loop device, or one of ours in user space that keeps what ext4 would; the same "
+                "for all power losses of a scenario",
+                "any",
+                ("any", "ext4", "fuse"),
+            ),
         ),
-        needs="root with mount namespaces, loop devices and ext4; wanted before the nodes start, so that "
+        needs="root with mount namespaces, loop devices and ext4; or, for anyone, refute[fuse], libfuse 3, a "
+        "/dev/fuse that this user may open, and user namespaces. Wanted before the nodes start, so that "
         "their {data} are on a file system of their own",
-        probe="on a file system of our own, a file written without fsync is gone and one with fsync is there",
-        injector="a probe write returns EIO; the unsynced probe file is gone, the synced one is there",
+        probe="on a file system of our own of each kind, a file written without fsync is gone and one with "
+        "fsync is there",
+        injector="a probe write returns EIO; the unsynced probe file is gone, the synced one is there; in "
+        "user space also the bytes that were dropped",
         victim="files of the node on that file system, open or in its data directory: none while it is cut",
         cleanup="the file system is mounted again and takes writes, the node runs; at the end mount, loop "
-        "device and image are gone with our namespace",
+        "device and image, or the process that serves it and its folder, are gone with our namespace",
         infidelities=(
             "the disk's own cache is not lost, and no sector is torn",
             "what the node keeps outside its data directory is not lost",
             "peers see a clean end of its connections at once, as from no dead machine",
+            "in user space each call costs a change of process, and punching holes, extended attributes, "
+            "exchanging renames and syncfs do not work; sync and syncfs carry nothing to the disk there",
+            "in user space names are modelled as ext4 keeps them: creating, renaming and removing are in one "
+            "journal, which fsync of any file or directory writes, and which is written every 5 s; stricter "
+            "file systems may lose a name whose directory was not synced",
         ),
     ),
     _storage(
@@ -91,7 +107,7 @@ ENTRIES = (
         tests=_DURABLE,
         cannot_test=("performance", "fairness"),
         parameters=(),
-        needs="root, as for power-loss",
+        needs="root, as for power-loss on ext4",
         probe="a file system of our own is made read-only while a file on it is open for writing",
         injector="a write ends with EROFS",
         victim="opening its newest file for writing, as the node sees it; lines of its log that name "
