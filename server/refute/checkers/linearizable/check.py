@@ -26,15 +26,13 @@ from refute.checkers.linearizable.explain import (
     smallest_of,
     unexplained_anomaly,
 )
-from refute.checkers.linearizable.fifo import forbidden
-from refute.checkers.linearizable.fifo_columns import decide
-from refute.checkers.linearizable.fifo_words import fifo_anomaly
 from refute.checkers.linearizable.model import Model
 from refute.checkers.linearizable.personal import PersonalModel
 from refute.checkers.linearizable.prepare import interval, objects, tally
 from refute.checkers.linearizable.registers import UNKNOWN, KeyValue, Register
 from refute.checkers.linearizable.search import NEVER, Finding, Timed, search
 from refute.checkers.linearizable.sources import Sources, produced
+from refute.checkers.linearizable.unique_values import ALGORITHMS, ASSUMPTION, by_values
 from refute.checkers.linearizable.zones import zones
 from refute.checkers.result import Anomaly, Budget, Result
 from refute.checkers.spending import BudgetSpentError, Meter
@@ -172,13 +170,16 @@ def _decide(history: History, model: Model, rows: NDArray[Any], base: Result, me
                 return replace(base, valid=True, algorithm="zones", assumptions=tuple(assumptions))
             if conflict_rows is None:
                 rows = rows[np.isin(history.columns.key[rows], repeated)]
-    if type(model) is Queue:
-        rows, answer = _by_patterns(history, model, rows)
+    if isinstance(model, Queue):
+        algorithm, assumption = ALGORITHMS[type(model)], ASSUMPTION.format(model.name)
+        rows, answer = by_values(history, model, rows, meter)
         if isinstance(answer, Anomaly):
-            return replace(base, valid=False, anomalies=(answer,), algorithm="patterns")
-        algorithms.append("patterns")
+            return replace(
+                base, valid=False, anomalies=(answer,), algorithm=algorithm, assumptions=(assumption,)
+            )
+        algorithms.append(algorithm)
         if not len(rows):
-            return replace(base, valid=True, algorithm="patterns", assumptions=_UNIQUE_PUTS)
+            return replace(base, valid=True, algorithm=algorithm, assumptions=(assumption,))
     algorithms.append("search")
     for _, calls in objects(history, model, rows):
         if isinstance(model, Register) and not any(timed.call.kind == "append" for timed in calls):
@@ -289,40 +290,6 @@ def _failed_writes(history: History, model: Register, observation: Timed) -> lis
         if hashable(value) == saw:
             found.append(operation)
     return found
-
-
-_UNIQUE_PUTS = ("the values put into a queue differ, so each take names its put",)
-
-
-def _by_patterns(history: History, model: Queue, rows: NDArray[Any]) -> tuple[NDArray[Any], Anomaly | None]:
-    """The rows of the queues that remain to be searched, and the anomaly of one that is wrong."""
-    import numpy as np
-
-    keys = history.columns.key[rows]
-    order = np.argsort(keys, kind="stable")
-    left = []
-    for part in np.split(rows[order], np.nonzero(np.diff(keys[order]))[0] + 1):
-        holds = decide(history, model, part) if len(part) else True
-        if holds is False:
-            ((_, calls),) = objects(history, model, part)
-            pattern = forbidden(calls)
-            if pattern is not None:
-                return part, fifo_anomaly(history, pattern, _failed_puts(history, model, pattern.calls[0]))
-        if not holds:
-            left.append(part)
-    return np.sort(np.concatenate(left)) if left else rows[:0], None
-
-
-def _failed_puts(history: History, model: Queue, take: Timed) -> list[Operation]:
-    """The failed operations that would have put what this one took."""
-    columns = history.columns
-    failed = (columns.outcome == FAIL) & (columns.key == columns.key[take.row])
-    found = (history.operations[row] for row in failed.nonzero()[0].tolist())
-    return [
-        operation
-        for operation in found
-        if model.kinds.get(operation.kind) == "put" and hashable(operation.input) == take.call.output
-    ]
 
 
 def _explained(history: History, model: Register, calls: list[Timed], proof: list[Timed]) -> Anomaly | None:

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from refute.checkers.linearizable.passages import Forbidden, Paired, paired
 from refute.checkers.linearizable.search import NEVER, Timed
-
-
-@dataclass(frozen=True, slots=True)
-class Forbidden:
-    """A pattern, its calls, and a word for the sentence that tells of it."""
-
-    pattern: str
-    calls: tuple[Timed, ...]
 
 
 def forbidden(calls: Sequence[Timed]) -> Forbidden | None:
@@ -31,29 +23,10 @@ def forbidden(calls: Sequence[Timed]) -> Forbidden | None:
     after it began. Values that must be gone by some time (their successors were taken) each need
     one of those: sorted by that time, the k-th must come after the k-th unknown take began.
     """
-    put: dict[object, Timed] = {}
-    taken: dict[object, Timed] = {}
-    lost: list[Timed] = []
-    empties: list[Timed] = []
-    for timed in calls:
-        call = timed.call
-        if call.kind == "put":
-            put[call.input] = timed
-        elif not call.known:
-            lost.append(timed)
-        elif call.output is None:
-            empties.append(timed)
-        elif call.output in taken:
-            return Forbidden("twice", (taken[call.output], timed))
-        else:
-            taken[call.output] = timed
-    for value, got in taken.items():
-        if value not in put:
-            return Forbidden("unput", (got,))
-        if got.end < put[value].start:
-            return Forbidden("early", (put[value], got))
-
-    values = [(one, taken.get(value)) for value, one in put.items() if value in taken or one.end != NEVER]
+    found = paired(calls)
+    if not isinstance(found, Paired):
+        return found
+    values, lost, empties = found.values, found.lost, found.empties
     # For each value, the soonest end of a take of a value that was put wholly after it.
     by_start = sorted(
         ((one.start, take.end, one, take) for one, take in values if take is not None), key=lambda row: row[0]

@@ -32,9 +32,9 @@ ELEMENTS = 200_000
 MODEL_OPENINGS: Mapping[str, int] = {
     **dict.fromkeys(("counter", "lock"), 3_000),
     "lease": 300,
-    **dict.fromkeys(("priority-queue", "set", "transactions"), 150),
+    **dict.fromkeys(("stack", "priority-queue"), 4_000),
+    **dict.fromkeys(("set", "transactions"), 150),
     "multiset": 90,
-    "stack": 36,
     "log": 400,
     "queue": 20_000,
 }
