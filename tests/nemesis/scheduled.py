@@ -103,10 +103,21 @@ def main() -> None:
     rng = Random(seed)
     plane = WANTED.get(seed // 2 % 5, "")
     wanted = working(plane) if plane else frozenset()
+    file_system = None
+    if plane == "storage" and seed // 20 % 2 and "fuse: works" in probe("storage", "power-loss").reason:
+        file_system, wanted = "fuse", wanted - {("storage", "read-only")}  # which it cannot be
     cluster = Cluster(SPEC, root=root, plan_dir=root)
     with (
         Observer(SPEC, cluster) as observer,
-        Nemesis(SPEC, cluster, run_dir=root, observer=observer, rng=rng, wanted=wanted) as nemesis,
+        Nemesis(
+            SPEC,
+            cluster,
+            run_dir=root,
+            observer=observer,
+            rng=rng,
+            wanted=wanted,
+            file_system=file_system,
+        ) as nemesis,
     ):
         nemesis.prepare()
         cluster.start()
