@@ -187,7 +187,7 @@ def test_unmounting_writes_everything(tmp_path: Path) -> None:
         ({"power-loss"}, True, "fuse", ["fuse"]),
         ({"power-loss"}, False, "ext4", []),
         ({"power-loss", "disk-full"}, False, None, ["fuse"]),
-        ({"disk-full"}, False, None, ["memory"]),
+        ({"disk-full"}, False, None, ["memory", "fuse"]),
         ({"read-only", "power-loss"}, True, None, ["ext4"]),
         ({"read-only"}, False, None, []),
     ],

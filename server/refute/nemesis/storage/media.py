@@ -17,7 +17,7 @@ def suitable(kinds: Collection[str], *, root: bool, only: str | None = None) -> 
     >>> [medium.name for medium in suitable({"power-loss"}, root=False)]
     ['fuse']
     """
-    able: tuple[type[Medium], ...] = (Ext4Image, Memory)
+    able: tuple[type[Medium], ...] = (Ext4Image, Memory, UserSpace)
     if "read-only" in kinds:
         able = (Ext4Image,)
     elif "power-loss" in kinds:
