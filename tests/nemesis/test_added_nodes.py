@@ -101,6 +101,37 @@ def test_links_to_an_added_node_are_on_the_plane(with_a_spare: Room) -> None:
     assert room.nemesis.heal(cut).failed == {}
 
 
+@pytest.mark.parametrize(
+    ("plane", "isolated"),
+    [
+        ("proxy", {"isolate": "n1"}),
+        pytest.param("netns", {"isolate": {"node": "n1", "plane": "netns"}}, marks=pytest.mark.systems),
+    ],
+)
+def test_a_partition_that_is_on_covers_a_node_that_joins(
+    open_room: Callable[..., Room], members: Path, plane: str, isolated: dict[str, Any]
+) -> None:
+    wanted = {"wanted": wanted_kinds([plane])}
+    room = open_room(3, spares=1, commands=commands(members), nemesis=wanted)
+    assert eventually(lambda: ask(room.cluster, "n1")["received"].get("n2", 0) > 0, 10)
+    cut = room.apply(isolated, "n1")
+    assert not [link for link in room.nemesis.landing(cut).targets if "n4" in link]
+    joined = room.apply(added(), "n4")
+    assert eventually(lambda: ask(room.cluster, "n2")["received"].get("n4", 0) > 0, 10)
+    assert eventually(lambda: late_links(room, cut) == {"n4->n1"}, 10)
+    assert "n4" not in ask(room.cluster, "n1")["received"]  # which for its part knows of no n4
+    assert room.nemesis.heal(cut).failed == {}
+    assert eventually(lambda: ask(room.cluster, "n1")["received"].get("n4", 0) > 0, 10)
+    assert room.nemesis.landing(cut).landed, room.nemesis.landing(cut).missing
+    assert late_links(room, cut) == {"n4->n1"}
+    assert room.nemesis.heal(joined).failed == {}
+
+
+def late_links(room: Room, fault: str) -> set[str]:
+    late = [signal for signal in room.nemesis.landing(fault).signals if "joined later" in signal.name]
+    return {signal.name.partition(",")[0] for signal in late if signal.moved}
+
+
 @pytest.mark.fault("membership", "add", shows="not landing")
 def test_a_node_that_serves_and_is_no_member_was_not_added(
     with_a_spare: Room, members: Path, monkeypatch: pytest.MonkeyPatch

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from refute.nemesis.errors import FaultInputError
-from refute.nemesis.proxy.shapes import links_of
+from refute.nemesis.proxy.shapes import links_of, without
 
 THREE = ("n1", "n2", "n3")
 FIVE = ("n1", "n2", "n3", "n4", "n5")
@@ -41,6 +41,27 @@ def test_a_shape_cuts_these_links(
     nodes: tuple[str, ...], targets: tuple[str, ...], parameters: dict[str, Any], expected: str
 ) -> None:
     assert links(nodes, targets, **parameters) == expected
+
+
+@pytest.mark.parametrize(
+    ("targets", "parameters", "more"),
+    [
+        (("n1",), {}, {("n1", "late"), ("late", "n1")}),
+        (("n1",), {"direction": "in"}, {("late", "n1")}),
+        (("n1",), {"shape": "majority-minority"}, {("n1", "late"), ("late", "n1")}),
+        (("n2",), {"shape": "bridge"}, {("n1", "late"), ("late", "n1")}),
+        ((), {"groups": [["n1"], ["n2", "late"]]}, {("n1", "late"), ("late", "n1")}),
+        ((), {"links": ["n1->n2", "n1->late"]}, {("n1", "late")}),
+        ((), {"groups": [["n1"], ["n2"]]}, set()),
+        ((), {"shape": "ring"}, set()),
+    ],
+)
+def test_who_joins_later_opens_no_way_around_a_partition(
+    targets: tuple[str, ...], parameters: dict[str, Any], more: set[tuple[str, str]]
+) -> None:
+    found = links_of(THREE, targets, parameters, Random(0), late=["late"])
+    assert {link for link in found if "late" in link} == more
+    assert without(["late"], found) == tuple(link for link in found if link not in more)
 
 
 @pytest.mark.parametrize("count", range(3, 10))

@@ -88,6 +88,11 @@ class Cluster:
         return self.ports
 
     @property
+    def absent(self) -> tuple[str, ...]:
+        """The spares that take no part now."""
+        return tuple(spare for spare in self.spec.spares if spare not in self._joined)
+
+    @property
     def present(self) -> tuple[str, ...]:
         """The nodes that take part now: those of the description, and the spares that were started."""
         return (*self.spec.nodes, *(spare for spare in self.spec.spares if spare in self._joined))

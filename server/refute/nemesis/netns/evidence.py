@@ -54,6 +54,18 @@ def of_rules(fault: str, kind: str, links: Sequence[Link], readings: Readings) -
     return tuple(signals)
 
 
+def of_late_links(fault: str, kind: str, links: Sequence[Link], readings: Readings) -> Iterator[Signal]:
+    """Packets caught on links whose node joined while the fault was on.
+
+    There was nothing before that a victim could miss, so that they prove no landing and are no targets.
+    """
+    for sender, receiver in links:
+        caught = of_a_fault(readings, f"{fault}.{sender}->{receiver}.packets")
+        if caught[1]:
+            name = f"{sender}->{receiver}, joined later: packets caught"
+            yield signal("injector", name, f"nft: {_INJECTED[kind]}", "increases", caught)
+
+
 def of_flapping(fault: str, readings: Readings) -> Signal:
     """That it has changed more than once: down, and up again."""
     before, during, after = of_a_fault(readings, f"{fault}.changes")

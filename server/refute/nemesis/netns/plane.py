@@ -9,7 +9,15 @@ from typing import Any, ClassVar
 
 from refute.history.fault import Reading, Signal
 from refute.nemesis.errors import FaultInputError, NemesisError
-from refute.nemesis.netns.evidence import of_delay, of_flapping, of_link_down, of_names, of_rate, of_rules
+from refute.nemesis.netns.evidence import (
+    of_delay,
+    of_flapping,
+    of_late_links,
+    of_link_down,
+    of_names,
+    of_rate,
+    of_rules,
+)
 from refute.nemesis.netns.layout import Member, members_of
 from refute.nemesis.netns.network import Network
 from refute.nemesis.netns.tcp import readings_of
@@ -17,7 +25,7 @@ from refute.nemesis.netns.trial import try_out
 from refute.nemesis.netns.undo import VERBS
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
 from refute.nemesis.process.undo import handle_of
-from refute.nemesis.proxy.shapes import Links, involves_clients, links_of
+from refute.nemesis.proxy.shapes import Links, involves_clients, links_of, without
 from refute.nemesis.undo import Undo
 from refute.plan.units import bytes_per_second, seconds
 from refute.system.node_reference import CLIENT
@@ -40,6 +48,7 @@ class NetnsPlane:
         self._members: dict[str, Member] = {}
         self._network: Network | None = None
         self._links: dict[str, Links] = {}
+        self._targets: dict[str, Links] = {}
 
     @staticmethod
     def probe(kind: str) -> Probe:
@@ -79,18 +88,20 @@ class NetnsPlane:
         )
 
     def targets(self, fault: Fault) -> tuple[str, ...]:
-        """The directed links, or the nodes, that it hits."""
+        """The directed links, or nodes, that it hits; links to nodes that may join later are no targets."""
         if fault.kind in _OF_NODES:
             if not fault.nodes or CLIENT in fault.nodes:
                 raise FaultInputError(f"{fault.kind}: name a node")
-            self._links[fault.id] = ()
+            self._links[fault.id] = self._targets[fault.id] = ()
             return fault.nodes
         _numbers(fault)  # a parameter in error is found before anything is written
         nodes = list(self._cluster.present)
         if involves_clients(fault.nodes, fault.parameters):
             nodes.append(CLIENT)
-        self._links[fault.id] = links_of(nodes, fault.nodes, fault.parameters, self._site.rng)
-        return tuple(f"{sender}->{receiver}" for sender, receiver in self._links[fault.id])
+        late = self._cluster.absent
+        links = links_of(nodes, fault.nodes, fault.parameters, self._site.rng, late=late)
+        self._links[fault.id], self._targets[fault.id] = links, without(late, links)
+        return tuple(f"{sender}->{receiver}" for sender, receiver in self._targets[fault.id])
 
     def undos(self, fault: Fault) -> tuple[Undo, ...]:
         """Ask the holder to take it off."""
@@ -127,12 +138,14 @@ class NetnsPlane:
             return tuple(of_link_down(fault.id, fault.nodes, readings))
         if fault.kind == "dns":
             return tuple(of_names(fault.id, fault.nodes, _numbers(fault)["answer"], readings))
-        links = self._links[fault.id]
+        links = self._targets[fault.id]
         if fault.kind == "rate":
             return tuple(of_rate(fault.id, links, _numbers(fault)["rate_bytes"], readings))
         if fault.kind == "delay":
             return tuple(of_delay(fault.id, links, _numbers(fault)["delay_s"], readings))
         signals = of_rules(fault.id, fault.kind, links, readings)
+        late = [link for link in self._links[fault.id] if link not in links]
+        signals += tuple(of_late_links(fault.id, fault.kind, late, readings))
         return (of_flapping(fault.id, readings), *signals) if fault.kind == "flapping" else signals
 
     def is_over(self, fault: Fault) -> bool:  # noqa: ARG002

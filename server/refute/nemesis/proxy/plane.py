@@ -21,8 +21,8 @@ from refute.nemesis.proxy.asked import require_transport, rule_of
 from refute.nemesis.proxy.control import Control
 from refute.nemesis.proxy.datagram_witness import DatagramWitness, Session
 from refute.nemesis.proxy.node_sockets import Looking, NodeSockets
-from refute.nemesis.proxy.shapes import Links, involves_clients, links_of
-from refute.nemesis.proxy.signals import INJECTED, SEEN_IN_PASSING, signals_of
+from refute.nemesis.proxy.shapes import Links, involves_clients, links_of, without
+from refute.nemesis.proxy.signals import INJECTED, SEEN_IN_PASSING, of_a_late_link, signals_of
 from refute.nemesis.proxy.undo import VERBS
 from refute.nemesis.undo import Undo
 from refute.plan.units import seconds
@@ -49,6 +49,7 @@ class ProxyPlane:
         self._control: Control | None = None
         self._folder: Path | None = None
         self._links: dict[str, Links] = {}
+        self._targets: dict[str, Links] = {}
         self._sockets = NodeSockets(map("->".join, self._all_links()), self._pids)
         self._looking: dict[str, Looking] = {}
         self._witness: DatagramWitness | None = None
@@ -122,7 +123,7 @@ class ProxyPlane:
         return Placement(LinkAddresses(links, shared, clients))
 
     def targets(self, fault: Fault) -> tuple[str, ...]:
-        """The directed links that it hits."""
+        """The directed links that it hits; those to nodes that may join later are no targets yet."""
         spec = self._cluster.spec
         if spec.links is None or self._control is None:
             raise FaultInputError(
@@ -136,14 +137,16 @@ class ProxyPlane:
         nodes = list(self._cluster.present)
         if involves_clients(fault.nodes, fault.parameters):
             nodes.append(CLIENT)
-        pairs = links_of(nodes, fault.nodes, fault.parameters, self._site.rng)
+        late = self._cluster.absent
+        pairs = links_of(nodes, fault.nodes, fault.parameters, self._site.rng, late=late)
         real = set(self._all_links())
         self._links[fault.id] = tuple(pair for pair in pairs if pair in real)
         if not self._links[fault.id]:
             raise FaultInputError(f"no such link is on the plane: {pairs}")
         require_transport(fault.kind, spec.links.transport)
         rule_of(fault)  # a parameter in error is found before anything is written
-        return tuple(f"{caller}->{callee}" for caller, callee in self._links[fault.id])
+        self._targets[fault.id] = without(late, self._links[fault.id])
+        return tuple(f"{caller}->{callee}" for caller, callee in self._targets[fault.id])
 
     def undos(self, fault: Fault) -> tuple[Undo, ...]:
         """Ask the proxy host to lift it."""
@@ -191,16 +194,19 @@ class ProxyPlane:
 
     def signals(self, fault: Fault, readings: Readings) -> tuple[Signal, ...]:
         """What the proxy did to the bytes of each link, and what of them arrived at its receiver."""
-        links = [f"{caller}->{callee}" for caller, callee in self._links.get(fault.id, ())]
+        links = [f"{caller}->{callee}" for caller, callee in self._targets.get(fault.id, ())]
+        late = [f"{caller}->{callee}" for caller, callee in self._links.get(fault.id, ())]
         asked = fault.parameters.get("by") if fault.kind == "delay" else None
         asked_ms = seconds(asked) * 1000 if asked is not None else None
         spec = self._cluster.spec
         streams = spec.links is not None and spec.links.transport == "tcp"
-        return tuple(
+        of_those_that_were_there = (
             signal
             for link in links
             for signal in signals_of(fault.kind, link, readings, asked_ms, streams=streams)
         )
+        joined = (of_a_late_link(fault.kind, link, readings) for link in late if link not in links)
+        return (*of_those_that_were_there, *filter(None, joined))
 
     def is_over(self, fault: Fault) -> bool:  # noqa: ARG002
         """A reset is over as soon as it is done, but is healed late enough to see who came back."""

@@ -16,12 +16,20 @@ _ARROW = re.compile(r"^\s*([^\s<>]+?)\s*(<->|->|<-)\s*([^\s<>]+)\s*$")
 
 
 def links_of(
-    nodes: Sequence[str], targets: Sequence[str], parameters: Mapping[str, Any], rng: Random
+    nodes: Sequence[str],
+    targets: Sequence[str],
+    parameters: Mapping[str, Any],
+    rng: Random,
+    *,
+    late: Sequence[str] = (),
 ) -> Links:
     """The directed links, in a fixed order. Raises FaultInputError for a shape that cuts nothing.
 
     `shape` is by default `links` or `groups` where those are given, else `isolate`. `direction` (`both`,
     `in`, `out`) is seen from the targets of `isolate` and from the smaller side of `majority-minority`.
+    `late` are nodes that are not there yet. One that joins is on the other side of those that are isolated,
+    with the majority, or on the second bank of a bridge, so that a partition that is on stays one; a ring,
+    and links and groups that do not name it, leave it alone.
     """
     shape = parameters.get("shape") or next((s for s in ("links", "groups") if s in parameters), "isolate")
     direction = parameters.get("direction", "both")
@@ -30,24 +38,29 @@ def links_of(
     if direction not in ("both", "in", "out"):
         raise FaultInputError(f"direction is both, in or out, not {direction!r}")
     if shape == "links":
-        links = _written(parameters.get("links", ()), nodes)
+        links = _written(parameters.get("links", ()), (*nodes, *late))
     elif shape == "groups":
-        links = _groups(parameters.get("groups", ()), nodes)
+        links = _groups(parameters.get("groups", ()), (*nodes, *late))
     elif shape == "isolate":
         if not targets:
             raise FaultInputError("isolate: name a node")
-        links = _around(targets, [node for node in nodes if node not in targets], direction)
+        links = _around(targets, [node for node in (*nodes, *late) if node not in targets], direction)
     elif shape == "majority-minority":
-        links = _minority(nodes, targets, direction, rng)
+        links = _minority(nodes, targets, direction, rng, late)
     elif shape == "ring":
         links = _ring(nodes)
     else:
-        links = _bridge(nodes, targets, rng)
+        links = _bridge(nodes, targets, rng, late)
     if not links:
         raise FaultInputError(
             f"{shape} of {', '.join(targets or nodes)} hits no link between {len(nodes)} nodes"
         )
     return tuple(sorted(set(links)))
+
+
+def without(late: Sequence[str], links: Links) -> Links:
+    """Those of the links at both ends of which somebody is; all of them where there is none of these."""
+    return tuple(link for link in links if not set(late) & set(link)) or links
 
 
 def involves_clients(targets: Sequence[str], parameters: Mapping[str, Any]) -> bool:
@@ -90,13 +103,15 @@ def _groups(groups: Any, nodes: Sequence[str]) -> Links:
     return tuple((a, b) for one in sides for other in sides if one is not other for a in one for b in other)
 
 
-def _minority(nodes: Sequence[str], targets: Sequence[str], direction: str, rng: Random) -> Links:
+def _minority(
+    nodes: Sequence[str], targets: Sequence[str], direction: str, rng: Random, late: Sequence[str]
+) -> Links:
     size = (len(nodes) - 1) // 2
     if len(targets) > size:
         raise FaultInputError(f"{len(targets)} of {len(nodes)} nodes are no minority")
     others = [node for node in nodes if node not in targets]
     inside = [*targets, *rng.sample(others, size - len(targets))]
-    return _around(inside, [node for node in nodes if node not in inside], direction)
+    return _around(inside, [node for node in (*nodes, *late) if node not in inside], direction)
 
 
 def _ring(nodes: Sequence[str]) -> Links:
@@ -108,12 +123,12 @@ def _ring(nodes: Sequence[str]) -> Links:
     return tuple((a, b) for a in nodes for b in nodes if a != b and (a, b) not in heard)
 
 
-def _bridge(nodes: Sequence[str], targets: Sequence[str], rng: Random) -> Links:
+def _bridge(nodes: Sequence[str], targets: Sequence[str], rng: Random, late: Sequence[str]) -> Links:
     # The bridge sees everybody; the two halves on its banks do not see each other.
     bridge = targets[0] if targets else rng.choice(list(nodes))
     others = [node for node in nodes if node != bridge]
     half = len(others) // 2
-    return _around(others[:half], others[half:], "both")
+    return _around(others[:half], [*others[half:], *late], "both")
 
 
 def _require(node: str, nodes: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from refute.history.fault import Reading, Rule, Side, Signal
-from refute.nemesis.plane import Readings, Timed, counter, oldest_of, rate, rate_before
+from refute.nemesis.plane import Readings, Timed, around, counter, oldest_of, rate, rate_before
 
 INJECTED = {
     "partition": ("held_bytes", "bytes that arrived at the proxy and were not passed on"),
@@ -58,6 +58,19 @@ def signals_of(
         at.rates("received_bytes"),
     )
     return (injector, _victim(kind, caller, callee, at, asked_ms, streams=streams), traffic)
+
+
+def of_a_late_link(kind: str, link: str, readings: Readings) -> Signal | None:
+    """What was done to the bytes of a link whose node joined while the fault was on; None while it has not.
+
+    There was nothing before that a victim could miss, so that it proves no landing and is no target.
+    """
+    name, meaning = INJECTED[kind]
+    if not counter(readings.during, f"{link}.received_bytes"):
+        return None
+    before, during, after = around(readings, f"{link}.{name}")
+    what = f"{link}, joined later: {name}"
+    return Signal("injector", what, f"proxy: {meaning}", "increases", before, during, after)
 
 
 def _victim(
