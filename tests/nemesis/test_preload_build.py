@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from refute.nemesis import compiled
 from refute.nemesis.errors import NemesisError
 from refute.nemesis.mechanisms import probe
 from refute.nemesis.preload import build
@@ -13,7 +14,7 @@ from refute.nemesis.preload import build
 
 def test_without_a_compiler_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("REFUTE_CACHE", str(tmp_path))
-    monkeypatch.setattr(build.shutil, "which", lambda _: None)
+    monkeypatch.setattr(compiled.shutil, "which", lambda _: None)
     found = probe("clock", "jump")
     assert not found.works
     assert "there is no C compiler" in found.reason

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from refute.nemesis.mechanisms import list_faults
+from refute.nemesis.proxy.relay import moved_by
 from refute.plan.families import faults_of
 from refute.plan.reader import read_plan
 from refute.system.environment import environment
@@ -38,9 +39,12 @@ def probe_environment(request: ProbeEnvironmentRequest) -> ProbedEnvironment:
     planes: dict[str, list[bool]] = {}
     for (plane, _), able in works.items():
         planes.setdefault(plane, []).append(able)
+    said = {plane: f"{sum(able)} of {len(able)} faults work" for plane, able in planes.items()}
+    if "proxy" in said:
+        said["proxy"] += f"; {moved_by()}"
     return ProbedEnvironment(
         machine=environment(),
-        planes={plane: f"{sum(able)} of {len(able)} faults work" for plane, able in planes.items()},
+        planes=said,
         scenarios={name: _verdict(faults, works) for name, faults in needed.items()},
     )
 

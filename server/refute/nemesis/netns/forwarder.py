@@ -21,6 +21,7 @@ from refute.nemesis.netns.kernel import join, join_users
 from refute.nemesis.proxy.connection import Connection
 from refute.nemesis.proxy.link import Link
 from refute.nemesis.proxy.loop import READ, Loop
+from refute.nemesis.proxy.relay import relay_if_any
 from refute.system.node_reference import CLIENT
 from refute.system.process_table import ProcessId, is_alive, listening_ports
 from refute.system.socket_diagnosis import SocketTable
@@ -34,7 +35,7 @@ class Forwarder:
     """All ways in of one run."""
 
     def __init__(self, configuration: Mapping[str, Any]) -> None:
-        self.loop = Loop()
+        self.loop = Loop(relay_if_any())
         self._holder = ProcessId(*configuration["holder"])
         self._ways = [_Way(self.loop, written) for written in configuration["ways"]]
         if configuration["user"]:

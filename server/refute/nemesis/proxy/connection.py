@@ -86,6 +86,8 @@ class Connection:
     def settle(self) -> None:
         """Wait at both sockets for what their two flows want."""
         forward, back = self.forward, self.back
+        for flow in self.flows():
+            flow.relay_if_plain()
         if self.far is None or back is None:
             self.near.want(READ if forward.wants_to_read else 0)
             return

@@ -58,6 +58,7 @@ class End:
         if self.socket.fileno() < 0:
             return
         self.want(0)
+        self._loop.forget(self.socket.fileno())
         if reset:
             with suppress(OSError):
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)

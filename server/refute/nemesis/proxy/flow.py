@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import time
 from collections import deque
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from refute.nemesis.proxy.effect import NS, Bucket
 from refute.nemesis.proxy.end import End
 from refute.nemesis.proxy.link import Link
+from refute.nemesis.proxy.relay import Outcome
 from refute.nemesis.proxy.splice import WORTHWHILE_BYTES, Splice
 
 if TYPE_CHECKING:
@@ -28,8 +30,8 @@ class Flow:
 
     __slots__ = (
         *("_blocked", "_bucket", "_close_ns", "_last_release_ns", "_limited", "_timer_ns", "_truncate_left"),
-        *("connection", "done", "ended", "large", "link", "queue", "queued", "reset", "sink", "source"),
-        "swallow",
+        *("_relayed", "connection", "done", "ended", "large", "link", "queue", "queued", "reset", "sink"),
+        *("source", "swallow"),
     )
 
     def __init__(self, connection: Connection, link: Link, source: End, sink: End | None) -> None:
@@ -44,6 +46,7 @@ class Flow:
         self.reset = False  # it ended with a RST
         self.done = False  # the end was passed on
         self.swallow = False  # half-open: nobody is there any more
+        self._relayed = False  # while nothing is in the way, bytes pass without our doing
         self._blocked = False
         self._bucket: Bucket | None = None
         self._limited = False  # what is queued had to wait for bandwidth
@@ -84,11 +87,24 @@ class Flow:
             link.transits += 1
             if sent == size:
                 return
-            self._enqueue(0, bytes(_BUFFER[sent:size]))
-            self._blocked = True
-            self.settle()
+            self._wait_for_room(bytes(_BUFFER[sent:size]))
             return
         self._take(bytes(_BUFFER[:size]))
+
+    def relay_if_plain(self) -> None:
+        """Have the relay pass bytes on while there is nothing else to do with them, and the link is clear."""
+        sink, idle = self.sink, not (self.queued or self._blocked or self.swallow or self.ended)
+        plain = idle and self.source.up and sink is not None and sink.up
+        if plain == self._relayed:
+            return
+        loop, descriptor = self.connection.loop, self.source.socket.fileno()
+        if plain:
+            assert sink is not None
+            into = sink.socket.fileno()
+            self._relayed = loop.carry(descriptor, into, self.link.relayed, self._handed_back)
+        else:
+            self._relayed = False
+            loop.leave(descriptor)
 
     def end(self, *, reset: bool) -> None:
         """The source has closed, or broken, its side."""
@@ -191,8 +207,13 @@ class Flow:
         began = time.monotonic_ns()
         try:
             size = _SPLICE.take(self.source.socket.fileno())
-        except OSError:
+        except BlockingIOError:
             return False
+        except OSError as error:
+            if error.errno == errno.EINVAL:  # not for this socket
+                return False
+            self.end(reset=True)  # the kernel tells it once: `recv` would see an orderly end
+            return True
         if not size:
             return False
         link.received_bytes += size
@@ -211,9 +232,7 @@ class Flow:
         if broke:
             self.sink_broke()
         elif rest:
-            self._enqueue(0, rest)
-            self._blocked = True
-            self.settle()
+            self._wait_for_room(rest)
         return True
 
     def _take(self, data: bytes) -> None:
@@ -246,6 +265,21 @@ class Flow:
             self.ended = self.connection.cut_short = True
             self.link.truncated_connections += 1
         return kept
+
+    def _handed_back(self, outcome: int, rest: bytes) -> None:
+        if self.connection.closed:
+            return
+        if outcome == Outcome.REST:
+            self._wait_for_room(rest)
+        elif outcome == Outcome.SOURCE_BROKE:
+            self.end(reset=True)
+        else:
+            self.sink_broke()
+
+    def _wait_for_room(self, rest: bytes) -> None:
+        self._enqueue(0, rest)
+        self._blocked = True
+        self.settle()
 
     def _enqueue(self, not_before: int, data: bytes) -> None:
         self.queue.append((not_before, time.monotonic_ns(), data))

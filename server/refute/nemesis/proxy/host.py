@@ -25,6 +25,7 @@ from refute.nemesis.proxy.effect import NS, Rule
 from refute.nemesis.proxy.link import Link
 from refute.nemesis.proxy.loop import READ, Loop
 from refute.nemesis.proxy.orphan import end_without_owner
+from refute.nemesis.proxy.relay import relay_if_any
 from refute.system.process_table import (
     ProcessId,
     connection_pids,
@@ -44,7 +45,7 @@ class Host:
     """All listeners, connections and links of a run."""
 
     def __init__(self, configuration: Mapping[str, Any]) -> None:
-        self.loop = Loop()
+        self.loop = Loop(relay_if_any())
         self._links: dict[tuple[str, str], Link] = {}
         self._connections: set[Connection] = set()
         self._pids: dict[str, int] = {}
@@ -114,7 +115,8 @@ class Host:
             case "heal":
                 return self._heal(asked["fault"])
             case "stats":
-                return {"links": self._stats()}
+                relayed = sum(link.relayed.delivered_bytes for link in self._links.values())
+                return {"links": self._stats(), "relayed_bytes": relayed}
             case "connections":
                 return {"connections": [each.ends() for each in self._connections]}
             case "sessions":

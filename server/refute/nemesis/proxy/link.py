@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from refute.nemesis.proxy.effect import Effect, Rule
+from refute.nemesis.proxy.relay import Counts
 
 COUNTERS = (
     "received_bytes",  # read from the sender
@@ -34,13 +35,17 @@ COUNTERS = (
 class Link:
     """The bytes that one node sends to another, over whichever connection."""
 
-    __slots__ = ("acked_by_closed", "asked_by_closed", "caller", "callee", "effect", "rules", *COUNTERS)
+    __slots__ = (
+        *("acked_by_closed", "asked_by_closed", "caller", "callee", "effect", "relayed", "rules"),
+        *COUNTERS,
+    )
 
     def __init__(self, caller: str, callee: str) -> None:
         self.caller = caller
         self.callee = callee
         self.rules: dict[str, Rule] = {}
         self.effect: Effect | None = None
+        self.relayed = Counts(clear=1)  # by the relay, beside what is counted here
         self.acked_by_closed = 0
         self.asked_by_closed = 0  # of these, on connections that the caller has opened
         for name in COUNTERS:
@@ -83,14 +88,18 @@ class Link:
     def put(self, rule: Rule) -> None:
         """Add a fault."""
         self.rules[rule.fault] = rule
-        self.effect = Effect(self.rules.values())
+        self._combine()
 
     def lift(self, fault: str) -> Rule | None:
         """Take a fault away; the one that it was."""
         rule = self.rules.pop(fault, None)
-        self.effect = Effect(self.rules.values()) if self.rules else None
+        self._combine()
         return rule
 
     def counters(self) -> dict[str, int]:
         """All counters by name."""
-        return {name: getattr(self, name) for name in COUNTERS}
+        return {name: getattr(self, name) + getattr(self.relayed, name, 0) for name in COUNTERS}
+
+    def _combine(self) -> None:
+        self.effect = Effect(self.rules.values()) if self.rules else None
+        self.relayed.clear = self.effect is None

@@ -1,10 +1,12 @@
 """Waiting for sockets and for moments: the loop that the proxy host runs in.
 
-Written for throughput: a proxied byte costs one wait, one read and one write, and nothing else.
+Written for throughput: a proxied byte costs one wait, one read and one write, and nothing else. With the
+relay, bytes that no fault touches cost no Python at all.
 """
 
 from __future__ import annotations
 
+import ctypes
 import heapq
 import itertools
 import select
@@ -13,20 +15,27 @@ import socket
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Protocol
+
+from refute.nemesis.proxy.relay import Counts, Outcome, Relay
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 NS = 1_000_000_000
 _LONGEST_WAIT_S = 1.0
 
 Callback = Callable[[int], None]
+HandedBack = Callable[[int, bytes], None]  # an Outcome, the bytes that were read and not sent
 
 
 class Loop:
     """Calls back when a socket is ready or a moment has come, in one thread."""
 
-    def __init__(self) -> None:
-        self._waiting: _Waiting = _Epoll() if hasattr(select, "epoll") else _AnySelector()
+    def __init__(self, relay: ctypes.CDLL | None = None) -> None:
+        """`relay` is the library that moves bytes, where there is one."""
+        self._waiting: _Waiting = _AnySelector()
+        if hasattr(select, "epoll"):
+            self._waiting = _Epoll() if relay is None else _RelayedEpoll(relay)
         self._timers: list[tuple[int, int, Callable[[], None]]] = []
         self._order = itertools.count()
         self._over = False
@@ -34,6 +43,21 @@ class Loop:
     def watch(self, sock: socket.socket, interest: int, before: int, callback: Callback) -> None:
         """Wait for these events at the socket; `before` are those that were waited for until now."""
         self._waiting.change(sock.fileno(), interest, before, callback)
+
+    def carry(self, source: int, sink: int, counts: Counts, handed_back: HandedBack) -> bool:
+        """Pass on what is read at `source` without a call back, while `counts` are clear; whether it is done.
+
+        What cannot be passed on is handed back; whatever else happens at `source` is called back as ever.
+        """
+        return self._waiting.carry(source, sink, counts, handed_back)
+
+    def leave(self, source: int) -> None:
+        """Call back for what is read at `source` again."""
+        self._waiting.leave(source)
+
+    def forget(self, descriptor: int) -> None:
+        """A socket is about to be closed, and its number free for another one."""
+        self._waiting.forget(descriptor)
 
     def at(self, when_ns: int, callback: Callable[[], None]) -> None:
         """Call back at a monotonic time."""
@@ -61,6 +85,25 @@ class _Waiting(Protocol):
 
     def ready(self, wait_s: float) -> Iterable[tuple[Callback, int]]: ...
 
+    def carry(self, source: int, sink: int, counts: Counts, handed_back: HandedBack) -> bool: ...
+
+    def leave(self, source: int) -> None: ...
+
+    def forget(self, descriptor: int) -> None: ...
+
+
+class _NoRelay:
+    """Where every byte goes through Python."""
+
+    def carry(self, source: int, sink: int, counts: Counts, handed_back: HandedBack) -> bool:  # noqa: ARG002
+        return False
+
+    def leave(self, source: int) -> None:
+        """Nothing is carried."""
+
+    def forget(self, descriptor: int) -> None:
+        """Nothing is carried."""
+
 
 # EPOLLIN is 1, EPOLLOUT 4, EPOLLERR 8, EPOLLHUP 16.
 _EVENTS = [
@@ -69,7 +112,7 @@ _EVENTS = [
 ]
 
 
-class _Epoll:
+class _Epoll(_NoRelay):
     """Linux: without the objects that `selectors` makes for every event."""
 
     def __init__(self) -> None:
@@ -99,7 +142,48 @@ class _Epoll:
         ]
 
 
-class _AnySelector:
+class _RelayedEpoll(_Epoll):
+    """Linux, with the relay."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        super().__init__()
+        self._relay = Relay(library, self._epoll.fileno())
+        # The counts are written to by the relay: they are kept for as long as it knows of them.
+        self._carried: dict[int, tuple[Counts, HandedBack]] = {}
+
+    def carry(self, source: int, sink: int, counts: Counts, handed_back: HandedBack) -> bool:
+        begun = self._relay.begin(source, sink, counts)
+        if begun:
+            self._carried[source] = (counts, handed_back)
+        return begun
+
+    def leave(self, source: int) -> None:
+        self._relay.end(source)
+        self._carried.pop(source, None)
+
+    def forget(self, descriptor: int) -> None:
+        self._relay.forget(descriptor)
+        self._carried.pop(descriptor, None)
+
+    def ready(self, wait_s: float) -> Iterable[tuple[Callback, int]]:
+        found: list[tuple[Callback, int]] = []
+        callbacks = self._callbacks
+        for descriptor, events, outcome, rest in self._relay.wait(wait_s):
+            if outcome == Outcome.READY:
+                if descriptor in callbacks:
+                    found.append((callbacks[descriptor], _EVENTS[events & 31]))
+            else:
+                # First of all: a fault that goes on in this round has to find these bytes queued.
+                handed_back = self._carried[descriptor][1]
+                found.insert(0, (partial(_hand_back, handed_back, outcome, rest), events))
+        return found
+
+
+def _hand_back(handed_back: HandedBack, outcome: int, rest: bytes, _events: int) -> None:
+    handed_back(outcome, rest)
+
+
+class _AnySelector(_NoRelay):
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
 
