@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from refute.checkers import CheckerError, run_check
+from refute.checkers import Budget, CheckerError, run_check
+from refute.checkers.planted import simulated_objects
+from refute.checkers.planted.simulated import Shape
 from refute.history import History, Operation, Outcome
 from tests.checkers import brute_force, plain_objects, small_histories
 from tests.checkers.nightly import many
 from tests.checkers.test_linearizable import check, history, op
 
 OBJECTS = [
-    "counter", "set", "set-by-element", "multiset", "queue", "queue-repeated", "stack", "priority-queue",
+    "counter", "set", "set-by-element", "set-grown", "multiset", "multiset-grown", "queue", "queue-repeated", "stack", "priority-queue",
     "log", "transactions", "lock",
 ]  # fmt: skip
 KINDS = {
     "counter": ["add", "sub", "read", "read", "add-and-get", "get-and-add"],
     "set": ["add", "remove", "contains", "read"],
     "set-by-element": ["add", "remove", "contains"],
+    "set-grown": ["add", "add", "contains", "read"],
     "multiset": ["add", "remove", "contains", "read"],
+    "multiset-grown": ["add", "add", "contains", "read"],
     "queue": ["enqueue", "dequeue"],
     "queue-repeated": ["enqueue", "dequeue"],
     "stack": ["push", "pop"],
@@ -33,7 +38,7 @@ KINDS = {
 
 
 def small(rng: random.Random, name: str) -> History:
-    plain = name.removesuffix("-by-element").removesuffix("-repeated")
+    plain = name.removesuffix("-by-element").removesuffix("-repeated").removesuffix("-grown")
     fresh = itertools.count(1)
     spare = rng.random()
 
@@ -48,7 +53,11 @@ def small(rng: random.Random, name: str) -> History:
             return kind, None, None
         if kind == "txn":
             return kind, None, [micro(rng) for _ in range(rng.randint(1, 3))]
-        if name in ("queue", "stack") or (name == "priority-queue" and spare < 0.7):
+        if (
+            name in ("queue", "stack")
+            or (name.endswith("-grown") and kind == "add")
+            or (name == "priority-queue" and spare < 0.7)
+        ):
             return kind, None, next(fresh)
         return kind, None, rng.randrange(3)
 
@@ -107,7 +116,7 @@ def small_lock(rng: random.Random) -> History:
 
 
 def try_many(name: str, seeds: range) -> dict[bool, int]:
-    plain = name.removesuffix("-by-element").removesuffix("-repeated")
+    plain = name.removesuffix("-by-element").removesuffix("-repeated").removesuffix("-grown")
     seen = {True: 0, False: 0}
     step = plain_objects.step(plain)
     for seed in seeds:
@@ -200,6 +209,61 @@ def test_a_failed_put_whose_value_is_taken_is_named() -> None:
     result = check(act(0, "enqueue", 1, None, 0, 1, "fail"), act(1, "dequeue", None, 1, 2, 3), model="queue")
     assert result.anomalies[0].name == "aborted read"
     assert len(result.anomalies[0].operations) == 2
+
+
+WHOLE = [
+    (True, [("add", 1, None, 0, 9), ("read", None, [], 1, 2), ("read", None, [1], 3, 4)]),
+    (True, [("add", 1, None, 0, 1), ("add", 2, None, 0, 9), ("read", None, [1], 2, 3), ("read", None, [1, 2], 4, 5)]),
+    (True, [("add", 1, None, 0, 9), ("add", 2, None, 0, 9), ("read", None, [1], 1, 8), ("read", None, [1, 2], 1, 8)]),
+    (True, [("add", 1, None, 0, 9), ("contains", 1, True, 1, 4), ("contains", 1, False, 2, 3)]),
+    (False, [("add", 1, None, 0, 1), ("read", None, [], 2, 3)]),
+    (False, [("add", 1, None, 0, 9), ("read", None, [1], 1, 2), ("read", None, [], 3, 4)]),
+    (False, [("add", 1, None, 0, 9), ("add", 2, None, 0, 9), ("read", None, [1], 1, 8), ("read", None, [2], 1, 8)]),
+    (False, [("add", 1, None, 5, 6), ("read", None, [1], 2, 3)]),
+    (False, [("read", None, [1], 2, 3)]),
+    (False, [("add", 1, None, 0, 1), ("read", None, [1, 1], 2, 3)]),
+    (False, [("add", 1, None, 0, 9), ("contains", 1, True, 1, 2), ("contains", 1, False, 3, 4), ("read", None, [1], 5, 6)]),
+    (False, [("add", 1, None, 0, 9), ("contains", 1, True, 1, 2), ("read", None, [], 3, 4)]),
+    # 1 was there before 2 was asked for, so no read shows 2 alone.
+    (False, [("add", 1, None, 0, 1), ("add", 2, None, 2, 9), ("read", None, [2], 3, 8), ("read", None, [1, 2], 3, 9)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", ["set", "multiset"])
+@pytest.mark.parametrize(("holds", "operations"), WHOLE)
+def test_collections_that_grow_and_are_read_whole(model: str, holds: bool, operations: list[Any]) -> None:
+    result = check(*(act(process, *one) for process, one in enumerate(operations)), model=model)
+    assert result.valid is holds
+    if any(one[0] == "read" for one in operations):
+        assert result.algorithm == "graph"
+
+
+@pytest.mark.parametrize("outcome", ["ok", "info"])
+def test_an_unknown_add_need_not_be_seen(outcome: str) -> None:
+    added = act(0, "add", 1, None, 0, 1, outcome)
+    unseen, seen = act(1, "read", None, [], 2, 3), act(1, "read", None, [1], 4, 5)
+    assert check(added, unseen, seen, model="set").valid is (outcome == "info")
+    assert check(added, unseen, model="set").valid is (outcome == "info")
+    assert check(added, seen, act(1, "read", None, [], 6, 7), model="set").valid is False
+
+
+def test_a_read_of_what_a_failed_add_had_added_is_named() -> None:
+    result = check(act(0, "add", 1, None, 0, 1, "fail"), act(1, "read", None, [1], 2, 3), model="set")
+    assert result.anomalies[0].name == "aborted read"
+    assert result.anomalies[0].sentence == (
+        "read of 1 values by process 1 shows 1, which only an add that was reported as failed had added"
+    )
+
+
+def test_whole_reads_of_realistic_shape_are_decided() -> None:
+    made = simulated_objects.elements(3, Shape(operations=2_000, clients=8))
+    result = run_check("linearizable", made, {"model": "set"}, budget=Budget(60.0, None))
+    assert (result.valid, result.algorithm) == (True, "graph")
+    late = next(one for one in made.operations if one.kind == "read" and one.index > 1_500)
+    spoilt = [replace(one, output=one.output[1:]) if one is late else one for one in made.operations]
+    result = run_check("linearizable", History(spoilt), {"model": "set"}, budget=Budget(60.0, None))
+    assert result.valid is False
+    assert "are left out here" in result.anomalies[0].sentence
 
 
 def test_elements_of_a_set_are_independent() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,16 +28,23 @@ from refute.checkers.linearizable.explain import (
 )
 from refute.checkers.linearizable.model import Model
 from refute.checkers.linearizable.personal import PersonalModel
-from refute.checkers.linearizable.prepare import interval, objects, tally
+from refute.checkers.linearizable.prepare import objects, tally
 from refute.checkers.linearizable.registers import UNKNOWN, KeyValue, Register
-from refute.checkers.linearizable.search import NEVER, Finding, Timed, search
-from refute.checkers.linearizable.sources import Sources, produced
+from refute.checkers.linearizable.search import Finding, Timed, search
+from refute.checkers.linearizable.sources import Sources
 from refute.checkers.linearizable.unique_values import ALGORITHMS, ASSUMPTION, by_values
-from refute.checkers.linearizable.zones import zones
+from refute.checkers.linearizable.unique_writes import (
+    by_zones,
+    explained,
+    failed_writes,
+    only_reads_and_writes,
+    seen_only,
+)
+from refute.checkers.linearizable.whole_reads import grown
+from refute.checkers.linearizable.whole_words import grown_anomaly
 from refute.checkers.result import Anomaly, Budget, Result
 from refute.checkers.spending import BudgetSpentError, Meter
-from refute.history import History, Operation, hashable
-from refute.history.columns import FAIL, OK
+from refute.history import History
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -145,8 +152,8 @@ def _decide(history: History, model: Model, rows: NDArray[Any], base: Result, me
 
     algorithms: list[str] = []
     assumptions: list[str] = []
-    if isinstance(model, Register) and _only_reads_and_writes(history, model, rows):
-        outcome = _by_zones(history, model, rows)
+    if isinstance(model, Register) and only_reads_and_writes(history, model, rows):
+        outcome = by_zones(history, model, rows)
         if outcome is not None:
             conflict_rows, repeated = outcome
             algorithms.append("zones")
@@ -157,7 +164,7 @@ def _decide(history: History, model: Model, rows: NDArray[Any], base: Result, me
                 ((_, calls),) = objects(history, model, rows_of_key)
                 wanted = set(conflict_rows)
                 proof = [timed for timed in calls if timed.row in wanted]
-                anomaly = _explained(history, model, calls, proof)
+                anomaly = explained(history, model, calls, proof)
                 if anomaly is not None:
                     return replace(
                         base,
@@ -180,126 +187,34 @@ def _decide(history: History, model: Model, rows: NDArray[Any], base: Result, me
         algorithms.append(algorithm)
         if not len(rows):
             return replace(base, valid=True, algorithm=algorithm, assumptions=(assumption,))
-    algorithms.append("search")
+    used: dict[str, None] = dict.fromkeys(algorithms)
     for _, calls in objects(history, model, rows):
-        if isinstance(model, Register) and not any(timed.call.kind == "append" for timed in calls):
-            found = Sources(calls, model.initial).unexplained()
-            if found is not None:
-                anomaly = unexplained_anomaly(history, found, _failed_writes(history, model, found.calls[-1]))
-                return replace(base, valid=False, anomalies=(anomaly,), algorithm="sources")
-            calls = _seen_only(calls)
-        finding = search(model, calls, meter)
-        if not finding.valid:
-            return replace(
-                base, valid=False, anomalies=(_searched(history, model, calls, finding),), algorithm="search"
-            )
+        algorithm, found = _one(history, model, calls, meter)
+        if found is not None:
+            return replace(base, valid=False, anomalies=(found,), algorithm=algorithm)
+        used[algorithm] = None
     return replace(
         base,
         valid=True,
-        algorithm=" and ".join(algorithms),
-        assumptions=() if "zones" not in algorithms else tuple(assumptions),
+        algorithm=" and ".join(used or ["search"]),
+        assumptions=() if "zones" not in used else tuple(assumptions),
     )
 
 
-def _only_reads_and_writes(history: History, model: Register, rows: NDArray[Any]) -> bool:
-    import numpy as np
-
-    kinds = np.unique(history.columns.kind[rows]).tolist()
-    return {model.kinds[history.columns.kinds[kind]] for kind in kinds} <= {"read", "write"}
-
-
-def _by_zones(
-    history: History, model: Register, rows: NDArray[Any]
-) -> tuple[tuple[int, ...] | None, tuple[int, ...]] | None:
-    """The rows of a conflict (None: there is none) and the keys left out; None where zones do not apply."""
-    import numpy as np
-
-    columns = history.columns
-    write_kind = np.array([model.kinds.get(kind) == "write" for kind in columns.kinds], dtype=bool)
-    writes = write_kind[columns.kind[rows]]
-    useful = writes | (columns.outcome[rows] == OK)
-    rows, writes = rows[useful], writes[useful]
-    if not len(rows):
-        return None, ()
-    inputs, outputs = columns.input, columns.output
-    values = [
-        inputs[row] if write else outputs[row]
-        for row, write in zip(rows.tolist(), writes.tolist(), strict=True)
-    ]
-    coded, initial = _coded(values, model)
-    start, end = interval(columns, rows)
-    found = zones(columns.key[rows].astype(np.int64), coded, writes, start, end, initial)
-    if found.conflict is None:
-        return None, found.repeated
-    return tuple(int(rows[place]) for place in found.conflict.rows), found.repeated
-
-
-def _coded(values: list[Any], model: Register) -> tuple[NDArray[Any], int]:
-    """Integers that are equal where the values are, and that of the initial value (-1: not known)."""
-    import numpy as np
-
-    if set(map(type, values)) == {int}:
-        try:
-            plain = np.array(values, dtype=np.int64)
-        except OverflowError:
-            plain = None
-        if plain is not None and plain.min() > 0:
-            if model.initial is UNKNOWN:
-                return plain, -1
-            if not isinstance(model.initial, int):
-                return plain, 0
-    codes: dict[Any, int] = {}
-    first = -1
-    if model.initial is not UNKNOWN:
-        first = codes.setdefault(model.initial, 0)
-    coded = [codes.setdefault(hashable(value), len(codes)) for value in values]
-    return np.array(coded, dtype=np.int64), first
-
-
-def _seen_only(calls: Sequence[Timed]) -> list[Timed]:
-    """Without the unknown writes whose value no call looks for.
-
-    In w(1) unknown, w(2), r=2 nobody can tell whether w(1) happened, so the order without it is an
-    order of the whole. A compare-and-set that is known to have missed looks at every value that is
-    not the one it expected: cas(0, 5) missed, with w(1) unknown and nothing else, proves w(1).
-    """
-    if any(timed.call.kind == "cas" and timed.call.known and not timed.call.output for timed in calls):
-        return list(calls)
-    sought: set[Any] = set()
-    for timed in calls:
-        if timed.call.kind == "read":
-            sought.add(timed.call.output)
-        elif timed.call.kind == "cas":
-            sought.add(timed.call.input[0])
-    return [timed for timed in calls if timed.end != NEVER or (produced(timed) or (None,))[0] in sought]
-
-
-def _failed_writes(history: History, model: Register, observation: Timed) -> list[Operation]:
-    """The failed operations that would have written what this one saw."""
-    columns = history.columns
-    saw = observation.call.output if observation.call.kind == "read" else observation.call.input[0]
-    key = columns.key[observation.row]
-    found = []
-    for row in ((columns.outcome == FAIL) & (columns.key == key)).nonzero()[0].tolist():
-        operation = history.operations[row]
-        kind, value = model.kinds.get(operation.kind), operation.input
-        if kind == "cas" and isinstance(value, (list, tuple)) and value:
-            value = value[-1]
-        elif kind != "write":
-            continue
-        if hashable(value) == saw:
-            found.append(operation)
-    return found
-
-
-def _explained(history: History, model: Register, calls: list[Timed], proof: list[Timed]) -> Anomaly | None:
-    """The anomaly behind a conflict of zones; None where an unknown initial value may explain it."""
-    if model.initial is UNKNOWN:
-        return None
-    found = Sources(calls, model.initial).unexplained()
-    if found is not None:
-        return unexplained_anomaly(history, found, _failed_writes(history, model, found.calls[-1]))
-    return order_anomaly(history, smallest(model, calls, proof, model.initial))
+def _one(history: History, model: Model, calls: list[Timed], meter: Meter) -> tuple[str, Anomaly | None]:
+    """How one object was decided, and what is wrong with it."""
+    if isinstance(model, Set):
+        found = grown(calls, meter.check)
+        if found is not None:
+            return "graph", grown_anomaly(history, found, calls) if found.pattern else None
+    if isinstance(model, Register) and not any(timed.call.kind == "append" for timed in calls):
+        source = Sources(calls, model.initial).unexplained()
+        if source is not None:
+            failed = failed_writes(history, model, source.calls[-1])
+            return "sources", unexplained_anomaly(history, source, failed)
+        calls = seen_only(calls)
+    finding = search(model, calls, meter)
+    return "search", None if finding.valid else _searched(history, model, calls, finding)
 
 
 def _searched(history: History, model: Model, calls: list[Timed], finding: Finding) -> Anomaly:

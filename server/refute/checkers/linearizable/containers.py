@@ -80,7 +80,7 @@ class Counter(ObjectModel):
         return True, after
 
 
-def _members(value: Any) -> tuple[Any, ...]:
+def members(value: Any) -> tuple[Any, ...]:
     """The elements of an answer that listed a collection."""
     if value is None:
         return ()
@@ -121,7 +121,7 @@ class Set(ObjectModel):
         """What a call says about the set must be true."""
         assert isinstance(state, frozenset)
         if call.kind == "read":
-            listed = _members(call.output)
+            listed = members(call.output)
             return len(listed) == len(state) and state == frozenset(listed), state
         there = call.input in state
         if call.kind == "contains":
@@ -143,7 +143,7 @@ class Multiset(Set):
         assert isinstance(state, frozenset)
         counts: dict[Any, int] = dict(state)
         if call.kind == "read":
-            return state == frozenset(Counted(_members(call.output)).items()), state
+            return state == frozenset(Counted(members(call.output)).items()), state
         there = counts.get(call.input, 0)
         if call.kind == "contains":
             return call.output == ("bool", there > 0), state
@@ -266,7 +266,7 @@ class Log(ObjectModel):
             offset = call.output if call.known and type(call.output) is int else len(state)
             return offset == len(state), (*state, call.input)
         if call.kind == "read-all" or call.input is None:
-            return state == _members(call.output), state
+            return state == members(call.output), state
         if type(call.input) is not int:
             raise CheckerError(f"a read of a log needs an offset, not {call.input!r}")
         found = state[call.input] if 0 <= call.input < len(state) else None
@@ -305,11 +305,11 @@ def _told(call: Call) -> Iterator[tuple[int, Any]]:
         if type(call.output) is int:
             yield call.output, call.input
     elif call.kind == "read-all" or call.input is None:
-        yield from enumerate(_members(call.output))
+        yield from enumerate(members(call.output))
     elif type(call.input) is int and call.output is not None:
         yield call.input, call.output
 
 
 __all__ = [
-    "Counter", "Log", "Multiset", "ObjectModel", "PriorityQueue", "Queue", "Set", "Stack",
+    "Counter", "Log", "Multiset", "ObjectModel", "PriorityQueue", "Queue", "Set", "Stack", "members",
 ]  # fmt: skip

@@ -33,8 +33,8 @@ MODEL_OPENINGS: Mapping[str, int] = {
     **dict.fromkeys(("counter", "lock"), 3_000),
     "lease": 300,
     **dict.fromkeys(("stack", "priority-queue"), 4_000),
-    **dict.fromkeys(("set", "transactions"), 150),
-    "multiset": 90,
+    **dict.fromkeys(("set", "multiset"), 4_000),
+    "transactions": 150,
     "log": 400,
     "queue": 20_000,
 }

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import combinations
 
 from refute.checkers.catalog import CheckerError
+from refute.checkers.real_time import interval_reduction
 from refute.checkers.result import Anomaly, Budget, Result
 from refute.checkers.spending import BudgetSpentError, Meter
 from refute.checkers.transactions.anomalies import definition
@@ -14,7 +15,7 @@ from refute.checkers.transactions.findings import Findings
 from refute.checkers.transactions.polygraph import Choice, Edge, Polygraph
 from refute.checkers.transactions.register_columns import INITIAL, RegisterColumns, register_columns
 from refute.checkers.transactions.register_reads import judge_registers
-from refute.checkers.transactions.timeline import OK, interval_reduction
+from refute.checkers.transactions.timeline import OK
 from refute.checkers.transactions.words import named
 from refute.history import History
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from refute.checkers.real_time import interval_reduction
 from refute.checkers.spending import Meter
 from refute.checkers.transactions.findings import Findings
 from refute.checkers.transactions.graph import RW, WR, WW, Dependencies, DependencyBuilder, on_cycles
 from refute.checkers.transactions.register_columns import RegisterColumns
-from refute.checkers.transactions.timeline import interval_reduction
 
 _Before = Callable[[int, int, str], None]
 

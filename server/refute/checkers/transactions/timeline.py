@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -99,27 +98,6 @@ class Timeline:
             f"{self.overlapping} transactions began before the one before them in their process had ended: "
             "no session order is taken from those"
         ]
-
-
-def interval_reduction(intervals: Sequence[tuple[int, int | None, int]]) -> Iterator[tuple[int, int]]:
-    """Real-time order between (invoked, completed, who), without what follows by transitivity.
-
-    An interval comes before another where it completed before that was invoked. The frontier of
-    completed intervals that none of them precedes is all that a new one must be linked with, so that
-    there are at most n times the width of the order edges.
-    """
-    began = sorted(intervals, key=lambda one: one[0])
-    ended = sorted(((done, start, who) for start, done, who in intervals if done is not None))
-    frontier: list[tuple[int, int, int]] = []
-    at = 0
-    for invoked, _, who in began:
-        while at < len(ended) and ended[at][0] < invoked:
-            newest = ended[at]
-            frontier = [old for old in frontier if old[0] >= newest[1]]
-            frontier.append(newest)
-            at += 1
-        for _, _, earlier in frontier:
-            yield earlier, who
 
 
 def shape_fault(operation: Operation, code: int, write: str, answer: type | tuple[type, ...]) -> str | None:
