@@ -40,9 +40,8 @@ def grown_anomaly(history: History, found: Grown, calls: Sequence[Timed]) -> Ano
         sentence = f"{_named(involved[-1])} shows {shown(involved[0].input)} twice, which was added once"
         name = "duplicate"
     else:
-        sentence = (
-            f"{', then '.join(map(_named, involved))}: each must come before the next, and the last first"
-        )
+        ring = ", then ".join(map(_named, involved))
+        sentence = f"{ring}: each must come before the next, and the last before the first"
         name = "not linearizable"
     if left_out:
         sentence += f" ({left_out} adds of what the reads show as well are left out here)"
