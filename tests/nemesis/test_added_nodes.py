@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,11 +15,12 @@ from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.marked import NAME
 from refute.nemesis.mechanisms import wanted_kinds
 from refute.nemesis.membership import plane as membership_plane
+from refute.nemesis.membership import undo as membership_undo
 from refute.plan.step import Await
 from refute.system.cluster import Cluster
 from refute.system.errors import ClusterError
 from refute.system.observer import Seen
-from refute.system.process_table import processes_with_mark
+from refute.system.process_table import identify, processes_with_mark
 from tests.nemesis.conftest import Room
 from tests.nemesis.owners import Owner, nothing_left
 from tests.nemesis.peers import ask, become, eventually, peer_spec
@@ -170,7 +174,7 @@ def test_a_command_that_does_not_do_it_leaves_no_node_behind(
     open_room: Callable[..., Room], members: Path, command: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = Cluster.run_command
-    monkeypatch.setattr(Cluster, "run_command", lambda *words: real(*words, timeout_s=0.2))
+    monkeypatch.setattr(Cluster, "run_command", lambda *words, env: real(*words, timeout_s=0.2, env=env))
     room = open_room(3, spares=1, commands=commands(members) | {"stuck": ["sleep", "30"]})
     with pytest.raises(NemesisError, match=says):
         room.apply(added(command=command), "n4")
@@ -222,7 +226,7 @@ def test_the_guard_sends_a_spare_away_when_the_owner_is_killed(
 ) -> None:
     asked = {key: value for key, value in ADD.items() if key not in ("plane", "kind")}
     if moment == "while it joins":  # the command lasts, and the owner is killed in it
-        slow = {"join": ["sh", "-c", f"echo {{node}} >> {members}; sleep 60"]}
+        slow = {"join": ["sh", "-c", f"echo {{node}} >> {members}; exec sleep 1"]}
         owner = own(spares=1, commands=commands(members) | slow, at_last=["membership", "add", asked, ["n4"]])
         assert eventually(lambda: "n4" in members.read_text(), 15)
     else:
@@ -233,6 +237,52 @@ def test_the_guard_sends_a_spare_away_when_the_owner_is_killed(
     assert members.read_text().split() == ["n1", "n2", "n3"]
     assert eventually(lambda: nothing_left(owner), 15)
     assert not processes_with_mark(NAME, f"{owner.run}/spare-n4")
+
+
+@pytest.mark.fault("membership", "add", shows="nothing left")
+def test_what_a_command_does_after_its_owner_hangs_is_undone_too(
+    own: Callable[..., Owner], members: Path, tmp_path: Path
+) -> None:
+    asked = {key: value for key, value in ADD.items() if key not in ("plane", "kind")}
+    begun = tmp_path / "begun"
+    late = {"join": ["sh", "-c", f"touch {begun}; sleep 2.5; echo {{node}} >> {members}"]}
+    at_last = ["membership", "add", asked, ["n4"]]
+    owner = own(spares=1, commands=commands(members) | late, at_last=at_last, hang_s=1.5)
+    assert eventually(begun.exists, 15)
+    os.kill(owner.process.pid, signal.SIGSTOP)
+    try:
+        assert eventually(lambda: owner.healed_by().get("f3") == "guard", 15)
+        assert eventually(lambda: not processes_with_mark(NAME, f"{owner.run}/command-f3"))
+        assert members.read_text().split() == ["n1", "n2", "n3"]
+    finally:
+        owner.process.kill()
+    assert eventually(lambda: nothing_left(owner), 15)
+
+
+def test_a_command_that_does_not_end_is_ended_before_the_members_are_looked_at(
+    members: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(membership_undo, "_ENDS_WITHIN_S", 0.2)
+    me = identify(os.getpid())
+    assert me is not None
+    by_hand = commands(members)
+    handle = {
+        "node": "n4",
+        "cwd": str(members.parent),
+        "env": {},
+        "nodes": [[me.pid, me.started]],
+        "list": by_hand["list"],
+        "undo": ["sed", "-i", "/^n4$/d", str(members)],
+        "before": "n1\nn2\nn3",
+        "command": f"{members}/command",
+    }
+    joins = f"echo n4 >> {members}; exec sleep 60"
+    environment = {**os.environ, NAME: str(handle["command"])}
+    with subprocess.Popen(["sh", "-c", joins], env=environment) as command:
+        assert eventually(lambda: "n4" in members.read_text())
+        membership_undo.VERBS["rejoin"].undo(handle)
+        assert command.wait() < 0
+    assert members.read_text().split() == ["n1", "n2", "n3"]
 
 
 def test_two_runs_add_spares_of_the_same_name(open_room: Callable[..., Room], tmp_path: Path) -> None:

@@ -90,12 +90,14 @@ class Guard:
 
     def watch(self, heartbeat: int) -> None:
         """Return when nothing is left to guard."""
-        beaten, hung, open_ = time.monotonic(), False, True
+        beaten, open_ = time.monotonic(), True
+        seen_silent: set[str] = set()  # faults that were healed, or tried, in this silence
         while True:
             ready = select.select([heartbeat] if open_ else [], [], [], _TICK_S)[0]
             if ready:
                 open_ = bool(os.read(heartbeat, 4096))
-                beaten, hung = time.monotonic(), False
+                beaten = time.monotonic()
+                seen_silent.clear()
             self._refresh()
             if self.state.closed:
                 return
@@ -103,9 +105,12 @@ class Guard:
             if not open_ or self._asked_to_end or not owner_is_alive(self.state):
                 self._after_the_owner()
                 return
-            if not hung and time.monotonic() - beaten > self.hang_s:
-                hung = True
-                self._heal(f"the owner has been silent for {self.hang_s:g} s")
+            if time.monotonic() - beaten > self.hang_s:
+                # One that was put on in the middle of it is as unattended as the others.
+                unattended = [entry.fault for entry in self.state.on if entry.fault not in seen_silent]
+                seen_silent |= set(unattended)
+                if unattended:
+                    self._heal(f"the owner has been silent for {self.hang_s:g} s", unattended)
             now = time.monotonic_ns()
             overdue = [entry.fault for entry in self.state.on if entry.deadline_ns < now]
             if overdue:

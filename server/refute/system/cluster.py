@@ -264,20 +264,29 @@ class Cluster:
         return values
 
     def run_command(
-        self, name: str, node: str | None = None, arguments: Sequence[str] = (), timeout_s: float = 30.0
+        self,
+        name: str,
+        node: str | None = None,
+        arguments: Sequence[str] = (),
+        timeout_s: float = 30.0,
+        *,
+        env: Mapping[str, str] | None = None,
     ) -> CommandResult:
         """Run one of the system's own commands, with the variables of a node (by default the first).
 
-        Raises ClusterInputError where the command is not in the description or does not exist.
+        `env` is added to its environment. Raises ClusterInputError where the command is not in the
+        description or does not exist.
         """
         if name not in self.spec.commands:
             known = ", ".join(sorted(self.spec.commands)) or "none"
             raise ClusterInputError(f"there is no command {name!r}; there are: {known}")
         where = node or self.spec.nodes[0]
         argv = [*render_words(self.spec.commands[name], self.variables(where), where=name), *arguments]
-        return self.run_words(argv, where, timeout_s)
+        return self.run_words(argv, where, timeout_s, env=env)
 
-    def run_words(self, argv: Sequence[str], node: str, timeout_s: float) -> CommandResult:
+    def run_words(
+        self, argv: Sequence[str], node: str, timeout_s: float, *, env: Mapping[str, str] | None = None
+    ) -> CommandResult:
         """Run words where they reach the nodes, with directory and environment of one of these.
 
         Raises ClusterInputError where the command does not exist.
@@ -285,7 +294,8 @@ class Cluster:
         prefix = (*self._placed(node).inside, *self.placement.command_prefix)
         if prefix and shutil.which(argv[0], path=self.environment(node).get("PATH")) is None:
             raise ClusterInputError(f"the command {argv[0]!r} does not exist")
-        result = run_words([*prefix, *argv], self.working_directory(node), self.environment(node), timeout_s)
+        environment = {**self.environment(node), **(env or {})}
+        result = run_words([*prefix, *argv], self.working_directory(node), environment, timeout_s)
         return replace(result, argv=tuple(argv))
 
     def setup(self) -> list[CommandResult]:

@@ -82,6 +82,7 @@ class MembershipPlane:
                 "env": _beyond_ours(self._cluster.environment(node)),
                 "nodes": [[p.identity.pid, p.identity.started] for p in self._cluster.nodes.values()],
                 "before": "",
+                "command": f"{self._site.ledger.run}/command-{fault.id}",
             }
             handle["before"] = members(handle)
             self._handles[fault.id] = handle
@@ -161,7 +162,8 @@ class MembershipPlane:
 
     def _tell(self, fault: Fault) -> None:
         node = fault.nodes[0]
-        result = self._cluster.run_command(str(fault.parameters["command"]), node)
+        mark = {NAME: self._handles[fault.id]["command"]}
+        result = self._cluster.run_command(str(fault.parameters["command"]), node, env=mark)
         self._seen[f"{fault.id}.exit"] = f"exit {result.exit_code}"
         if result.exit_code is None:
             raise NemesisError(f"the command did not end in {result.took_s:.0f} s", where=node)
