@@ -100,11 +100,32 @@ def test_requests_are_doubled_and_change_places_in_a_live_system(shell: Shell) -
     shell("inject_fault", fault={"fault": reorder})
     background = {"write": {"key": "k", "value": 1, "via": "leader", "background": True}}
     send(background, {"write": {"key": "k", "value": 2, "via": "leader"}})
-    limit = time.monotonic() + 10
-    while not all(landed(shell).values()) and time.monotonic() < limit:  # the held one comes after the other
-        time.sleep(0.1)
+    assert all_landed(shell)  # the held one comes after the other
     shell("heal_faults")
     assert landed(shell) == {"duplicate": True, "reorder": True}
+
+
+@pytest.mark.systems
+def test_a_request_without_an_answer_is_retried_in_a_live_system(shell: Shell) -> None:
+    retry = {"plane": "client", "kind": "retry", "kinds": ["read"], "times": 1000}
+    shell("inject_fault", fault={"fault": retry})
+    (asked,) = shell("manage_system", action="status")["faults"]
+    assert asked["missing"] == ["no signal moved at the injector and victim"]
+    shell("inject_fault", fault={"pause": "n1"})
+    unanswered = {"read": {"key": "k", "via": "n1", "timeout": "200ms", "background": True}}
+    shell("manage_system", action="operation", operations=[unanswered])
+    assert not landed(shell)["retry"]  # whoever stands still answers no second request either
+    shell("heal_faults", what="n1")
+    assert all_landed(shell)
+    shell("heal_faults")
+    assert landed(shell) == {"retry": True, "pause": True}
+
+
+def all_landed(shell: Shell) -> bool:
+    limit = time.monotonic() + 10
+    while not all(landed(shell).values()) and time.monotonic() < limit:
+        time.sleep(0.1)
+    return all(landed(shell).values())
 
 
 def landed(shell: Shell) -> dict[str, bool]:
