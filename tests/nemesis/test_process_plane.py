@@ -136,6 +136,26 @@ def test_a_node_is_killed_at_the_line_that_it_logs(room: Room) -> None:
     assert room.nemesis.landing(fault).landed
 
 
+@pytest.mark.fault("process", "kill", shows="landing")
+def test_a_node_is_killed_during_an_election(room: Room) -> None:
+    become(room.cluster, "n1", "leader", 77)
+    assert isinstance(room.observer.wait_for(Await.model_validate({"leader": "n1"})), Seen)
+    stepping_down = threading.Timer(0.1, become, [room.cluster, "n1", "follower", 78])
+    stepping_down.start()
+    seen = room.observer.wait_for(Await.model_validate({"leader": "none"}))
+    stepping_down.join()
+    assert isinstance(seen, Seen)
+    fault = room.apply({"kill": "n2"}, "n2", trigger=seen)
+    assert {node: ask(room.cluster, node)["role"] for node in ("n1", "n3")} == {
+        "n1": "follower",
+        "n3": "follower",
+    }
+    applied = room.events[-1]
+    assert applied.trigger is not None and applied.trigger["delay_ns"] >= 0
+    room.nemesis.heal("n2")
+    assert room.nemesis.landing(fault).landed
+
+
 @pytest.mark.fault("process", "rolling-restart", shows="landing")
 def test_a_rolling_restart_takes_one_node_after_the_other(room: Room) -> None:
     written = {"fault": {"plane": "process", "kind": "rolling-restart", "order": ["n2", "n1", "n3"]}}
