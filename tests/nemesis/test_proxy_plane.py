@@ -10,6 +10,7 @@ import pytest
 
 from refute.history.fault import Landing, Signal
 from refute.nemesis.errors import FaultInputError, NemesisError
+from refute.nemesis.proxy.relay import SWITCH
 from tests.nemesis.conftest import Room
 from tests.nemesis.peers import ask, eventually
 from tests.nemesis.test_process_plane import moved
@@ -43,8 +44,19 @@ def lines(room: Room, receiver: str, sender: str) -> list[int]:
     return [int(number) for number in ask(room.cluster, receiver, "/lines").get(sender, [])]
 
 
+@pytest.fixture(params=["in C", "by Python"])
+def either_room(
+    request: pytest.FixtureRequest, open_room: Callable[..., Room], monkeypatch: pytest.MonkeyPatch
+) -> Room:
+    """Nodes that talk to each other over links whose bytes are moved in C, or by Python."""
+    if request.param == "by Python":
+        monkeypatch.setenv(SWITCH, "off")
+    return open_room()
+
+
 @pytest.mark.fault("proxy", "partition", shows="landing")
-def test_an_isolated_node_is_heard_by_nobody_and_hears_nobody(room: Room) -> None:
+def test_an_isolated_node_is_heard_by_nobody_and_hears_nobody(either_room: Room) -> None:
+    room = either_room
     assert eventually(lambda: all_flow(room))
     time.sleep(0.5)
     fault = room.apply({"isolate": "n1"}, "n1")

@@ -204,7 +204,7 @@ def test_numbers_of_closed_connections_are_used_again_and_no_stream_gets_another
     mover: dict[str, str],
 ) -> None:
     with proxied(mover) as plane:
-        for turn in range(60):
+        for turn in range(30):
             opened, accepted = plane.connect()
             exchange(opened, accepted, b"%d" % turn * 50)
             exchange(accepted, opened, b"%d" % -turn * 50)
