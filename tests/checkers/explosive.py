@@ -95,6 +95,6 @@ CASES: list[tuple[str, str, Mapping[str, Any], Callable[[], History]]] = [
     ("multiset, repeated values", "linearizable", {"model": "multiset"}, pairs),
     ("transactions", "linearizable", {"model": "transactions"}, transfers),
     ("sequential, in use", "sequential", {}, lambda: objects.registers(1, rough(operations=1000))),
-    ("serializable, exact", "serializable-exact", {}, partial(contradictions, 900, 400)),
+    ("serializable, exact", "serializable-exact", {}, partial(contradictions, 900, 200)),
     ("snapshot isolation, exact", "snapshot-isolation-exact", {}, partial(contradictions, 120, 24)),
 ]  # fmt: skip

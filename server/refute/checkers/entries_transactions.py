@@ -53,7 +53,7 @@ ENTRIES = (
     ),
     CheckerEntry(
         name="serializable-exact",
-        summary="Serializability of register transactions by search; small histories",
+        summary="Serializability of register transactions, exact: saturation, then search",
         function="transactions.exact:check_serializable_exact",
         properties=("isolation", "transactions"),
         kinds=("txn",),

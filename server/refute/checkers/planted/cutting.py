@@ -20,7 +20,7 @@ OPENINGS: Mapping[str, int] = {
     "read-atomic": 4_000,
     "causal": 4_000,
     "sequential": 30,
-    "serializable-exact": 120,
+    "serializable-exact": 1_000,
     "snapshot-isolation-exact": 120,
 }
 """For properties that every beginning of a correct history has, but no object alone: how many

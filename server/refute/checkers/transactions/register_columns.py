@@ -52,6 +52,11 @@ class RegisterColumns:
                 found[writer] = True
         return found
 
+    def read_from(self, txn: int) -> set[int]:
+        """The other transactions whose writes this one read."""
+        found = {self.writer[version] for is_write, version in self.micro[txn] if not is_write}
+        return {writer for writer in found if writer >= 0 and writer != txn}
+
     def named(self, version: int) -> str:
         """A version in words, `x=1`."""
         return f"{shown(self.keys[self.key[version]])}={shown(self.value[version])}"
