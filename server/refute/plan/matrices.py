@@ -133,7 +133,7 @@ _NEEDS = {
     "process": "processes of our own",
     "proxy": "nothing: TCP proxies between nodes",
     "netns": "Linux; user namespaces or root; nft",
-    "storage": "depends on the fault; power loss needs root and loop mounts",
+    "storage": "depends on the fault; power loss needs root and loop mounts, or FUSE",
     "clock": "a program that links the C library (not Go, not static)",
     "resource": "writable cgroups",
     "toxiproxy": "a running toxiproxy",

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from refute.nemesis.storage.user_space.content import PAGE, Content
-from refute.nemesis.storage.user_space.disk import CAPACITY_BYTES, ORPHAN, ROOT, Disk, Inode
+from refute.nemesis.storage.user_space.content import Content
+from refute.nemesis.storage.user_space.disk import ORPHAN, ROOT, Disk, Inode
+from refute.nemesis.storage.user_space.status import LONGEST_NAME, status_of, status_of_disk
 
 ASKED = "user.refute"
 """Extended attribute of the root: what was counted, as JSON."""
@@ -19,7 +20,6 @@ CUT = "user.refute.cut"
 """Extended attribute of the root; setting it is the loss of power."""
 
 _NOW, _KEEP = (1 << 30) - 1, (1 << 30) - 2  # UTIME_NOW and UTIME_OMIT, of linux/stat.h
-_LONGEST_NAME = 255
 _IN_PLACE = 0x01  # FALLOC_FL_KEEP_SIZE, of linux/falloc.h
 
 
@@ -54,23 +54,7 @@ class FileSystem:
         if path != "/":
             self._powered()
         inode = self._open[handle].inode if handle in self._open else self._at(path)
-        size, blocks = 0, 0
-        if inode.content is not None:
-            size, blocks = inode.content.size, len(inode.content.allocated) * PAGE // 512
-        return {
-            "st_ino": inode.number,
-            "st_mode": inode.mode,
-            "st_nlink": inode.links + (1 + self._folders_in(inode) if inode.is_folder else 0),
-            "st_uid": inode.uid,
-            "st_gid": inode.gid,
-            "st_rdev": inode.device,
-            "st_size": len(os.fsencode(inode.target)) if inode.target else size,
-            "st_blocks": blocks,
-            "st_blksize": PAGE,
-            "st_atime": inode.atime,
-            "st_mtime": inode.mtime,
-            "st_ctime": inode.ctime,
-        }
+        return status_of(inode, self._folders_in(inode))
 
     def readdir(self, path: str, handle: int) -> list[tuple[str, dict[str, int], int]]:  # noqa: ARG002
         """All names at once."""
@@ -176,17 +160,7 @@ class FileSystem:
 
     def statfs(self, path: str) -> dict[str, int]:  # noqa: ARG002
         """Sizes of the disk."""
-        free = self._disk.free_pages()
-        return {
-            "f_bsize": PAGE,
-            "f_frsize": PAGE,
-            "f_blocks": CAPACITY_BYTES // PAGE,
-            "f_bfree": free,
-            "f_bavail": free,
-            "f_files": 1 << 20,
-            "f_ffree": (1 << 20) - len(self._disk.inodes),
-            "f_namemax": _LONGEST_NAME,
-        }
+        return status_of_disk(self._disk.free_pages(), len(self._disk.inodes))
 
     # Content
 
@@ -300,7 +274,7 @@ class FileSystem:
 
     def _parent(self, path: str) -> tuple[Inode, str]:
         folder, _, name = path.rpartition("/")
-        if len(os.fsencode(name)) > _LONGEST_NAME:
+        if len(os.fsencode(name)) > LONGEST_NAME:
             raise OSError(errno.ENAMETOOLONG, path)
         return self._at(folder or "/"), name
 
