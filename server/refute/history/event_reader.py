@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from array import array
 from typing import Any
 
 import orjson
 
+from refute.history import json_text
 from refute.history.columns import PHASES
 from refute.history.error import HistoryError
 from refute.history.history import History
@@ -17,7 +17,6 @@ from refute.history.pairing import COMPLETIONS, OnBadLine, Pairing
 from refute.history.text_source import Chunk, chunks
 
 _PHASE_CODES = {phase.value: code for code, phase in enumerate(PHASES)}
-_LONG_INTEGER = re.compile(rb"\d{20}")  # may not fit in 64 bits, and orjson would round it to a float
 _PLAIN = {int, str, bool, type(None)}
 _EVENTS = frozenset({"invoke", *COMPLETIONS})
 
@@ -72,7 +71,7 @@ def _add_chunk(chunk: Chunk, pairing: Pairing) -> None:
         events = orjson.loads(text) if chunk.lines else []
         if len(events) == len(chunk.lines):
             values = {type(event.get(name)) for name in ("key", "input", "output") for event in events}
-            if not values <= _PLAIN and _LONG_INTEGER.search(text):
+            if not values <= _PLAIN and json_text.has_long_integer(text):
                 events = json.loads(text)
             _add_events(events, chunk.first, pairing)
             return
@@ -83,10 +82,8 @@ def _add_chunk(chunk: Chunk, pairing: Pairing) -> None:
         if not line.strip():
             continue
         try:
-            event = orjson.loads(line)
-            if _LONG_INTEGER.search(line):
-                event = json.loads(line)
-        except orjson.JSONDecodeError as error:
+            event = json_text.loads(line)
+        except json.JSONDecodeError as error:
             if chunk.unended and number == last:
                 pairing.dropped_partial_line = True
                 pairing.notes.append(f"line {number} was cut off and is left out")

@@ -139,7 +139,7 @@ class Pairing:
         rows = np.nonzero(matched)[0]
         completion = np.full(size, -1, dtype=np.int64)
         completion[target[rows][::-1]] = rows[::-1]
-        if len(np.unique(target[rows])) != len(rows):
+        if len(rows) and np.bincount(target[rows]).max() > 1:
             for row in rows.tolist():
                 if completion[target[row]] != row:
                     self.complain(

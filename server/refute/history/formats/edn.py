@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from refute.history.columns import hashable
+from refute.history.json_text import has_long_integer
 
 _TOKEN = re.compile(
     r"""[\s,]*(?:;[^\n]*[\s,]*)*(?:
@@ -22,6 +23,7 @@ _TOKEN = re.compile(
       | (?P<string>"(?:[^"\\]|\\.)*")
       | (?P<discard>\#_)
       | (?P<tag>\#[A-Za-z][^\s,()\[\]{}";]*)
+      | \#:(?P<namespace>[^\s,()\[\]{}";:]+)(?=[\s,]*\{)
       | (?P<char>\\(?:newline|space|tab|return|formfeed|backspace|u[0-9a-fA-F]{4}|.))
       | (?P<atom>[^\s,()\[\]{}";\\]+)
     )""",
@@ -39,13 +41,20 @@ _CHARACTERS = {
     "formfeed": "\f",
     "backspace": "\b",
 }
-_WORDS: Mapping[str, Any] = {"nil": None, "true": True, "false": False}
-_NUMBERS = re.compile(rb"\[[-\d\s,]*\]")
-_PLAIN = re.compile(rb'(?:[-\w\s,:\[\].]|"[-\w]*")*')
+_WORDS: Mapping[str, Any] = {
+    "nil": None,
+    "true": True,
+    "false": False,
+    "##NaN": float("nan"),
+    "##Inf": float("inf"),
+    "##-Inf": float("-inf"),
+}
+_SKIP = object()
+_DEPTH_LIMIT = 500  # of brackets in brackets; more is no history, and too much for what walks through values
+_SIMPLE = re.compile(rb'(?:[-\d ,\[\]\n]++|nil|true|false|"[-\w]*+"|:[A-Za-z][-\w]*+)*+')
+_BETWEEN = 1.5  # stands between values, as none of them is a fraction
 _PAIR = re.compile(rb'\[("[-\w]*"|-?\d+)[\s,]+(nil|-?\d+)\]')
 _KEYWORD = re.compile(rb":([A-Za-z][-\w]*)")
-_GAP = re.compile(rb"[\s,]+")
-_NIL = re.compile(rb"(?<![\w\"-])nil(?![\w\"-])")
 
 
 class EdnError(ValueError):
@@ -58,25 +67,32 @@ def _atom(text: str) -> Any:
     if text[0] == ":":
         return text[1:]
     if _INTEGER.fullmatch(text):
-        return int(text.rstrip("N"))
+        try:
+            return int(text.rstrip("N"))
+        except ValueError:
+            raise EdnError(f"an integer of {len(text)} digits") from None
     if _FLOAT.fullmatch(text):
         return float(text.rstrip("M"))
     ratio = _RATIO.fullmatch(text)
     if ratio:
-        return int(ratio[1]) / int(ratio[2])
+        try:
+            return int(ratio[1]) / int(ratio[2])
+        except (ArithmeticError, ValueError):
+            raise EdnError(f"{text[:20]} is no number") from None
     return text
 
 
-def _closed(bracket: str, items: list[Any]) -> Any:
+def _closed(bracket: str, items: list[Any], namespace: str | None) -> Any:
+    if items and items[-1] is _SKIP:
+        raise EdnError("nothing follows #_")
     if bracket != "{":
         return items
     if len(items) % 2:
         raise EdnError("a map has a key without a value")
-    pairs = zip(items[::2], items[1::2], strict=True)
-    return {key if isinstance(key, (str, int)) else hashable(key): value for key, value in pairs}
-
-
-_SKIP = object()
+    keys = [key if isinstance(key, (str, int)) else hashable(key) for key in items[::2]]
+    if namespace is not None:
+        keys = [f"{namespace}/{key}" if isinstance(key, str) and "/" not in key else key for key in keys]
+    return dict(zip(keys, items[1::2], strict=True))
 
 
 def loads_all(text: str) -> list[Any]:
@@ -84,7 +100,8 @@ def loads_all(text: str) -> list[Any]:
 
     A tag is passed over and its value kept. Raises EdnError. Linear.
     """
-    stack: list[tuple[str, list[Any]]] = []
+    stack: list[tuple[str, list[Any], str | None]] = []
+    namespace: str | None = None
     items: list[Any] = []
     position, size = 0, len(text)
     discards: list[int] = []
@@ -98,20 +115,25 @@ def loads_all(text: str) -> list[Any]:
         position = match.end()
         kind, token = match.lastgroup, match[match.lastgroup or 0]
         if kind == "open":
-            stack.append((token, items))
-            items = []
+            if len(stack) == _DEPTH_LIMIT:
+                raise EdnError(f"brackets are nested deeper than {_DEPTH_LIMIT}")
+            stack.append((token, items, namespace))
+            items, namespace = [], None
             continue
         if kind == "close":
             if not stack or _CLOSES[stack[-1][0]] != token:
                 raise EdnError(f"unexpected {token!r}")
-            bracket, outer = stack.pop()
-            value = _closed(bracket, items)
+            bracket, outer, of_keys = stack.pop()
+            value = _closed(bracket, items, of_keys)
             items = outer
         elif kind == "discard":
             items.append(_SKIP)
             discards.append(len(stack))
             continue
         elif kind == "tag":
+            continue
+        elif kind == "namespace":
+            namespace = token
             continue
         elif kind == "string":
             try:
@@ -130,6 +152,8 @@ def loads_all(text: str) -> list[Any]:
         items.append(value)
     if stack:
         raise EdnError(f"{stack[-1][0]!r} is never closed")
+    if items and items[-1] is _SKIP:
+        raise EdnError("nothing follows #_")
     return items
 
 
@@ -144,35 +168,54 @@ def loads(text: str) -> Any:
 class Values(dict[bytes, Any]):
     """Values by their text: what was read once is looked up, vectors go by way of JSON."""
 
+    def column(self, text: bytes) -> list[Any]:
+        """The values of lines, one a line, by way of JSON if all are plain.
+
+        Raises EdnError for a line that is not one value.
+        """
+        size = text.count(b"\n") + 1
+        if _SIMPLE.fullmatch(text) and not has_long_integer(text):
+            try:
+                values = orjson.loads(b"[%s]" % _json_of_simple(text))
+            except orjson.JSONDecodeError:
+                values = []
+            if len(values) == 2 * size - 1 and values[1::2].count(_BETWEEN) == size - 1:
+                return list(values[::2])
+        return [self[line] for line in text.split(b"\n")]
+
     def __missing__(self, text: bytes) -> Any:
         pair = _PAIR.fullmatch(text)
         value = quick(text) if pair is None else [self[pair[1]], self[pair[2]]]
-        if len(text) < 24:
+        if len(text) < 64:
             if len(self) > 50_000:
                 self.clear()
             self[text] = value
         return value
 
 
+def _json_of_simple(text: bytes) -> bytes:
+    """Lines that are _SIMPLE as the elements of a JSON list, with _BETWEEN between them.
+
+    What is written in another way than the printer of Clojure does becomes something that is not JSON.
+    """
+    text = text.replace(b"\n", b",%r," % _BETWEEN).replace(b" ", b",")
+    for keyword in sorted(set(_KEYWORD.findall(text)), key=len, reverse=True):
+        text = text.replace(b":" + keyword, b'"' + keyword + b'"')
+    if b"nil" in text:
+        text = (b"," + text).replace(b",nil", b",null").replace(b"[nil", b"[null")[1:]
+    return text
+
+
 def quick(text: bytes) -> Any:
     """One value, by a short cut where the text allows it. Raises EdnError."""
-    if text.isdigit():
+    if text.isdigit() and len(text) < 19:
         return int(text)
-    if text[:1] == b"[":
-        if _NUMBERS.fullmatch(text):
-            return [int(number) for number in text[1:-1].replace(b",", b" ").split()]
-        if _PLAIN.fullmatch(text):
-            try:
-                return orjson.loads(_as_json(text))
-            except orjson.JSONDecodeError:
-                pass
+    if text[:1] == b"[" and _SIMPLE.fullmatch(text) and not has_long_integer(text):
+        try:
+            return orjson.loads(_json_of_simple(text))
+        except orjson.JSONDecodeError:
+            pass
     return loads(text.decode())
-
-
-def _as_json(text: bytes) -> bytes:
-    """Vectors of keywords, numbers and nil as JSON; anything else becomes something that is not JSON."""
-    spaced = _NIL.sub(b"null", _KEYWORD.sub(rb'"\1"', text)).replace(b"[", b" [ ").replace(b"]", b" ] ")
-    return _GAP.sub(b",", spaced.strip()).replace(b"[,", b"[").replace(b",]", b"]")
 
 
 def dumps(value: Any, *, keyword: bool = False) -> str:

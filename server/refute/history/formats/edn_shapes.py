@@ -1,89 +1,100 @@
-"""Reads the lines of a Jepsen history by their shape, an order of magnitude faster than a parser."""
+"""Takes the lines of a Jepsen history apart by what they have in common, many at a time, without a parser."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from refute.history.formats import edn
 
-NEMESIS = "nemesis"
-STARTS = ("start", "invoke-time", "invoke_time", "invoked", "call", "start-time", "start_time")
-ENDS = ("end", "complete-time", "complete_time", "completed", "return", "end-time", "end_time")
+Around = tuple[bytes, bytes]
+"""What stands before a field and what behind it."""
+
+_CUTS = (b", :", b" :")
+_NEEDED = frozenset({"type", "process", "value"})
 
 
-class _Names(dict[bytes, str]):
-    def __missing__(self, text: bytes) -> str:
-        name = self[text] = text.decode()
-        return name
+@dataclass(frozen=True)
+class Shape:
+    """What lines of one look have in common: a `cut` between their fields, and the text around each.
 
-
-class Shapes:
-    """Lines of a history look alike: a pattern for each look reads them without a parser.
-
-    What a pattern takes apart is the text between the keys of the outermost map; the value itself
-    is read by `edn.Values`. A line that fits no pattern goes to the parser. A shape has
-    the places of type, f, process, value and time in its match (0 for a time that is not there).
+    Cut at `, :` the line `{:type :ok, :process 3}` has `{:type :` before `ok` and `process ` before `3`.
     """
 
-    _FIELDS = {  # noqa: RUF012 - constant
-        "type": rb":(invoke|ok|fail|info)",
-        "f": rb":([A-Za-z][-\w]*)",
-        "process": rb"(-?\d+|:nemesis)",
-        "time": rb"(-?\d+)",
-        "value": rb'(nil|-?\d+|true|false|"[^"\\]*"|\[[^{}#;\\()]*\])',
-    }
-    _OTHER = rb"(?:-?\d+|nil)"
+    cut: bytes
+    around: dict[str, Around]
 
-    def __init__(self) -> None:
-        self.values = edn.Values()
-        self.names = _Names()
-        self.shapes: list[tuple[Callable[[bytes], re.Match[bytes] | None], tuple[int, ...]]] = []
-        self.misses = 0
-        self._sheet: tuple[re.Pattern[bytes], tuple[int, ...]] | None = None
+    def cells(self, lines: list[bytes]) -> tuple[Sequence[int], dict[str, list[bytes]]]:
+        """The places of the lines that may look like this, and their cells, field by field. Linear.
 
-    def learn(self, line: bytes) -> None:
-        """Takes the shape of a line that fitted none, where it has one that is simple enough."""
-        if len(self.shapes) > 7 or self.misses > 100 or any(fits(line) for fits, _ in self.shapes):
-            return
-        self.misses += 1
-        try:
-            record = edn.loads(line.decode())
-        except ValueError:
-            return
-        if not isinstance(record, dict) or not {"type", "f", "process", "value"} <= set(record):
-            return
-        parts: list[bytes] = []
-        found: dict[str, int] = {}
-        for key in record:
-            if not isinstance(key, str) or key in ("error", "invoke", *STARTS, *ENDS):
-                return
-            field = self._FIELDS.get(key)
-            if field is not None:
-                found[key] = len(found) + 1
-            parts.append(rb":" + re.escape(key.encode()) + rb"\s+" + (field or self._OTHER))
-        pattern = re.compile(rb"\{" + rb"(?:\s*,\s*|\s+)".join(parts) + rb"\s*\}\s*")
-        if pattern.fullmatch(line):
-            places = tuple(found.get(name, 0) for name in ("type", "f", "process", "value", "time"))
-            self.shapes.append((pattern.fullmatch, places))
-            if self._sheet is None and all(places):
-                # A line of another look is one match, too, so that matches and lines stay in step.
-                line_end = rb"[ \t\r]*$"
-                either = rb"^(?:" + pattern.pattern.removesuffix(rb"\s*") + line_end + rb"|.*$)"
-                self._sheet = re.compile(either, re.MULTILINE), places
-
-    def sheet(self, lines: list[bytes]) -> Iterator[tuple[bytes, ...]] | None:
-        """Type, f, process, value and time of each line, empty for a line of another look, all in one go.
-
-        None where most lines have another look, or where records are not a line each.
+        A cell is a field with the text around it. `bare` makes sure that it is, and only that all cells
+        of a line are makes the line one of this look.
         """
-        if self._sheet is None:
-            return None
-        pattern, places = self._sheet
-        found = pattern.findall(b"\n".join(lines))
-        if len(found) != len(lines):
-            return None
-        columns = list(zip(*found, strict=True))
-        if columns[0].count(b"") * 5 > len(lines):
-            return None
-        return zip(*(columns[place - 1] for place in places), strict=True)
+        width = len(self.around)
+        fit: Sequence[int] = range(len(lines))
+        cells = self.cut.join(lines).split(self.cut)
+        if len(cells) != width * len(lines):
+            fit = [place for place, line in enumerate(lines) if line.count(self.cut) == width - 1]
+            cells = self.cut.join([lines[place] for place in fit]).split(self.cut) if fit else []
+        return fit, {name: cells[place::width] for place, name in enumerate(self.around)}
+
+    def fits(self, line: bytes) -> bool:
+        """Whether a line looks like this; `cells` is much faster for many lines."""
+        return line.count(self.cut) == len(self.around) - 1 and bool(self._pattern.fullmatch(line))
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[bytes]:
+        fields = (re.escape(before) + rb".+?" + re.escape(after) for before, after in self.around.values())
+        return re.compile(re.escape(self.cut).join(fields))
+
+
+def bare(cells: list[bytes], around: Around) -> bytes:
+    """The fields in these cells, a line each. Raises ValueError for a cell with another text around it."""
+    before, after = around
+    text = b"\n" + b"\n".join(cells) + b"\n"
+    found = text.replace(b"\n" + before, b"\n")
+    if after:
+        found = found.replace(after + b"\n", b"\n")
+    if len(text) - len(found) != len(cells) * (len(before) + len(after)):
+        raise ValueError("other text than that of the shape")
+    return found[1:-1]
+
+
+def shape_of(line: bytes, plain: Callable[[Any], bool]) -> Shape | None:
+    """The shape of a line, where it is a flat map of keywords that makes a `plain` record; None otherwise."""
+    try:
+        record = edn.loads(line.decode())
+    except ValueError:
+        return None
+    if not plain(record) or not set(record) >= _NEEDED:
+        return None
+    for cut in _CUTS:
+        cells = line.split(cut)
+        if len(cells) == len(record):
+            around = {}
+            for place, (name, cell) in enumerate(zip(record, cells, strict=True)):
+                match = re.fullmatch(
+                    rb"(%s%s[ \t]+%s)(.+?)(%s)"
+                    % (
+                        b"" if place else rb"[ \t]*(?:#[\w.]+[ \t]*)?\{[ \t]*:",
+                        re.escape(str(name).encode()),
+                        b":" if name in ("type", "f") else b"",
+                        rb"[ \t,]*\}[ \t\r]*" if place == len(cells) - 1 else b"",
+                    ),
+                    cell,
+                )
+                if match is None or not _same(match[2], record[name]):
+                    return None
+                around[name] = (match[1], match[3])
+            return Shape(cut, around)
+    return None
+
+
+def _same(text: bytes, value: Any) -> bool:
+    try:
+        return bool(edn.loads(text.decode()) == value)
+    except edn.EdnError:
+        return False

@@ -6,7 +6,7 @@ import os
 import re
 
 from refute.history.formats import edn
-from refute.history.formats.jepsen import Events
+from refute.history.formats.jepsen_events import Events
 from refute.history.history import History
 from refute.history.pairing import OnBadLine, Pairing
 from refute.history.text_source import chunks
