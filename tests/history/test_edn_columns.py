@@ -173,7 +173,7 @@ def try_many(seeds: range, path: Path) -> int:
             path, columns_from=rng.choice([2, 8, 32]), chunk_bytes=rng.choice([300, 2000, 1 << 20])
         )
         assert columns == one_by_one, f"seed {seed}"
-        if "edn:" not in one_by_one:
+        if "edn:" not in one_by_one and "cut off" not in one_by_one:
             sound += 1
             path.write_text("\n".join([f"[{lines[0]}", *lines[1:], "]"]))
             assert told(load(path)) in one_by_one, f"seed {seed} as a list"

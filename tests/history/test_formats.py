@@ -295,6 +295,10 @@ def test_an_unknown_format_is_the_callers_fault(tmp_path: Path) -> None:
         ("[1/2 1e3 sym]", [0.5, 1000.0, "sym"]),
         ("[nil-x :nil]", ["nil-x", "nil"]),
         ("{[1 2] 3}", {("seq", 1, 2): 3}),
+        ("[null Null]", ["null", "Null"]),
+        ("#:a{:b 1 :c/d 2}", {"a/b": 1, "c/d": 2}),
+        ("[##Inf ##-Inf]", [float("inf"), float("-inf")]),
+        ("[1 ; 2 ]\n 3]", [1, 3]),
     ],
 )
 def test_edn_values(text: str, value: Any) -> None:
@@ -302,7 +306,13 @@ def test_edn_values(text: str, value: Any) -> None:
     assert edn.quick(text.encode()) == value
 
 
-@pytest.mark.parametrize("text", ["[1", "1]", "{:a}", '"open', "1 2", "(]", ""])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[1", "1]", "{:a}", '"open', "1 2", "(]", "", "[1 ; a comment ends with its line ]", "[1 #_]", "1 #_",
+        "1/0", "9" * 5000, "[" * 600 + "]" * 600, "#:a{:b}",
+    ],
+)  # fmt: skip
 def test_bad_edn_is_an_error(text: str) -> None:
     with pytest.raises(edn.EdnError):
         edn.loads(text)
@@ -424,6 +434,36 @@ def test_a_bad_line_far_down_a_file_is_named_by_its_number(bad: str, tmp_path: P
     history = load(path, on_bad_line="count")
     assert len(history) == 20_000
     assert history.completeness.unreadable_lines == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("{:type [:ok], :f :read, :value 1, :process 1}", "type must be"),
+        ("{:type :ok, :f :read, :value 1, :process [1]}", "process must be"),
+        ('{"type":"ok","f":"read","value":1,"process":{"a":1}}', "process must be"),
+        ("{:type :ok, :f :read, :value 1, :process [1], :start 1, :end 2}", "process must be"),
+        ("{:type :ok, :f :read, :value 1, :process 1, :time 99999999999999999999}", "time must be"),
+        ('{"type":"ok","f":"read","value":1,"process":1,"time":9223372036854775807}', "time must be"),
+        ("{:type :ok, :f :read, :value 1, :process 1, :start 1, :end 99999999999999999999}", "time must be"),
+        ("{:type :ok, :f :read, :value 1, :process 1, :time 1.5}", "time must be"),
+        ('{"refute":"history","version":1}\n{"event":"invoke","id":1,"process":1,"kind":"r","time_ns":9223372036854775808}', "time_ns must be"),
+        ('{"refute":"history","version":1}\n{"event":"invoke","id":9223372036854775808,"process":1,"kind":"r","time_ns":1}', "id must be"),
+    ],
+)  # fmt: skip
+def test_a_field_of_a_wrong_kind_is_named_with_its_line(tmp_path: Path, line: str, what: str) -> None:
+    number = line.count("\n") + 1
+    with pytest.raises(HistoryError, match=rf"h:{number}: .*{what}"):
+        load(put(tmp_path / "h", line + "\n"))
+    history = load(put(tmp_path / "h", line + "\n"), on_bad_line="count")
+    assert (len(history), history.completeness.unreadable_lines) == (0, 1)
+
+
+def test_integers_of_any_length_survive_in_json(tmp_path: Path) -> None:
+    value = [2**64 + 1, -(10**19) + 1, 2**63]
+    line = json.dumps({"type": "ok", "f": "write", "value": value, "process": 1})
+    (operation,) = load(put(tmp_path / "h", line + "\n")).operations
+    assert operation.input == value
 
 
 def test_a_time_of_minus_one_is_none_and_the_lines_are_the_order(tmp_path: Path) -> None:

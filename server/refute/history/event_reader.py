@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from refute.history import json_text
-from refute.history.columns import PHASES
+from refute.history.columns import OPEN, PHASES
 from refute.history.error import HistoryError
 from refute.history.history import History
 from refute.history.pairing import COMPLETIONS, OnBadLine, Pairing
@@ -106,6 +106,14 @@ def _of_type(values: list[Any], kinds: set[type], name: str) -> list[Any]:
     return values
 
 
+def _integers(values: list[Any], name: str) -> list[Any]:
+    """Integers that arrays of 64 bits can hold; the last one stands for what never ended."""
+    _of_type(values, {int}, name)
+    if values and not -OPEN < min(values) <= max(values) < OPEN:
+        raise ValueError(f"{name} must be an integer of 64 bits")
+    return values
+
+
 def _add_events(events: list[Any], first: int, pairing: Pairing) -> None:
     """Adds events, all or none: everything is looked up before anything is kept."""
     names = [event["event"] for event in events]
@@ -115,12 +123,12 @@ def _add_events(events: list[Any], first: int, pairing: Pairing) -> None:
     opening = [event for event in events if event["event"] == "invoke"]
     closing = [event for event in events if event["event"] != "invoke"]
     lines = range(first, first + len(events))
-    ids = _of_type([event["id"] for event in opening], {int}, "id")
+    ids = _integers([event["id"] for event in opening], "id")
     processes = _of_type([event["process"] for event in opening], {int, str}, "process")
     kinds = _of_type([event["kind"] for event in opening], {str}, "kind")
-    times = _of_type([event["time_ns"] for event in opening], {int}, "time_ns")
-    done = _of_type([event["id"] for event in closing], {int}, "id")
-    done_times = _of_type([event["time_ns"] for event in closing], {int}, "time_ns")
+    times = _integers([event["time_ns"] for event in opening], "time_ns")
+    done = _integers([event["id"] for event in closing], "id")
+    done_times = _integers([event["time_ns"] for event in closing], "time_ns")
     opened, closed = pairing.invocations, pairing.completions
     row = len(opened.identity)
     epochs: dict[int, int] = {}

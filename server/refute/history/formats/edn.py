@@ -17,7 +17,7 @@ from refute.history.columns import hashable
 from refute.history.json_text import has_long_integer
 
 _TOKEN = re.compile(
-    r"""[\s,]*(?:;[^\n]*[\s,]*)*(?:
+    r"""[\s,]*+(?:;[^\n]*+[\s,]*+)*+(?:
         (?P<open>\#\{|[\[({])
       | (?P<close>[\])}])
       | (?P<string>"(?:[^"\\]|\\.)*")
