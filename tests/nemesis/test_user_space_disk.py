@@ -139,6 +139,7 @@ def test_what_is_open_without_a_name_is_gone(tmp_path: Path) -> None:
     disk.sync(inode, only_data=False)
     disk.enter(root, f"{ORPHAN}0001", inode)
     disk.leave(root, "open")
+    assert (inode.links, inode.number in disk.inodes) == (0, True)
     disk.commit()
     disk.cut()
     assert left_on(tmp_path) == {}

@@ -146,10 +146,12 @@ def volume_for_probing(medium: type[Medium]) -> Iterator[Volume]:
             volume = Volume.create(holder.namespace, folder / "mount", made_of)
             yield volume
         finally:
-            if volume is not None:
-                volume.detach()
-            holder.close()
-            remove(made_of.undos())
+            try:
+                if volume is not None:
+                    volume.detach()
+            finally:
+                holder.close()
+                remove(made_of.undos())
 
 
 def _points_into(handle: str, inside: str) -> bool:

@@ -43,6 +43,7 @@ class Inode:
     device: int = 0
     target: str = ""
     links: int = 0
+    orphaned: int = 0  # names by which it is open and not to be found
     entries: dict[str, int] = field(default_factory=dict)
     content: Content | None = None
 
@@ -96,18 +97,25 @@ class Disk:
     def enter(self, parent: Inode, name: str, inode: Inode) -> None:
         """Give it one more name."""
         parent.entries[name] = inode.number
-        inode.links += 1
+        self._count(name, inode, 1)
         self.change(parent, inode)
 
     def leave(self, parent: Inode, name: str) -> Inode:
         """Take a name away; with the last one the node is gone."""
         inode = self.inodes[parent.entries.pop(name)]
-        inode.links -= 1
+        self._count(name, inode, -1)
         self.change(parent, inode)
-        if inode.links == 0:
+        if inode.links == inode.orphaned == 0:
             self._gone.add(inode.number)
             self.inodes.pop(inode.number)
         return inode
+
+    @staticmethod
+    def _count(name: str, inode: Inode, more: int) -> None:
+        if name.startswith(ORPHAN):
+            inode.orphaned += more
+        else:
+            inode.links += more
 
     def change(self, *inodes: Inode) -> None:
         """What the journal keeps of them has changed."""

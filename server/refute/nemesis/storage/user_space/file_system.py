@@ -250,8 +250,12 @@ class FileSystem:
     # The mount
 
     def init_with_config(self, connection: object, config: Any) -> None:  # noqa: ARG002
-        """Numbers of files are ours: programs know by them that two names are one file."""
+        """Numbers of files are ours: programs know by them that two names are one file.
+
+        The kernel does not know that, so it has to ask for the size that a file has by its other names.
+        """
         config.use_ino = 1
+        config.attr_timeout = 0.0
         self._mounted()
 
     def destroy(self, path: str) -> None:  # noqa: ARG002
