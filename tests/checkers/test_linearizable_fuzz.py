@@ -39,9 +39,13 @@ def small(rng: random.Random, flavour: str) -> History:
                 "unique": ["read", "write"],
                 "repeated": ["read", "read", "write"],
                 "cas": ["read", "write", "cas", "cas"],
+                "unique-cas": ["read", "write", "cas", "cas"],
                 "map": ["read", "read", "write", "delete", "append"],
             }[flavour]
         )
+        if kind == "cas" and flavour == "unique-cas":
+            new = next(counter)
+            return kind, key, [rng.choice([None, *range(1, new)]), new]
         if kind == "cas":
             return kind, key, [rng.randrange(domain), rng.randrange(domain)]
         if kind == "append":
@@ -49,7 +53,7 @@ def small(rng: random.Random, flavour: str) -> History:
         if kind == "write":
             if flavour == "map":
                 return kind, key, rng.choice("ab")
-            return kind, key, next(counter) if flavour == "unique" else rng.randrange(domain)
+            return kind, key, next(counter) if flavour.startswith("unique") else rng.randrange(domain)
         return kind, key, None
 
     def spoil(rng: random.Random, kind: str, output: Any) -> Any:
@@ -108,7 +112,7 @@ def try_many(flavour: str, seeds: range) -> dict[Any, int]:
     return seen
 
 
-@pytest.mark.parametrize("flavour", ["unique", "repeated", "cas", "map"])
+@pytest.mark.parametrize("flavour", ["unique", "repeated", "cas", "unique-cas", "map"])
 def test_fast_and_slow_agree_on_small_histories(flavour: str) -> None:
     seen = try_many(flavour, range(3000))
     assert min(seen.values()) > 300, seen
@@ -157,7 +161,7 @@ def test_a_window_proves_only_what_the_whole_search_finds(monkeypatch: pytest.Mo
 
 
 @many()
-@pytest.mark.parametrize("flavour", ["unique", "repeated", "cas", "map"])
+@pytest.mark.parametrize("flavour", ["unique", "repeated", "cas", "unique-cas", "map"])
 def test_fast_and_slow_agree_on_very_many_small_histories(flavour: str, seeds: range) -> None:
     seen = try_many(flavour, seeds)
     assert min(seen.values()) > 400, seen

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from refute.checkers import Budget, CheckerError, run_check
-from refute.history import Outcome
+from refute.checkers.planted import plant, simulated_objects
+from refute.checkers.planted.simulated import Shape
+from refute.history import History, Outcome, Phase
 from tests.checkers import brute_force
 from tests.checkers.nightly import many
 from tests.checkers.test_linearizable import explosive, history, op
@@ -36,14 +39,14 @@ def try_many(flavour: str, seeds: range) -> dict[bool, int]:
     return seen
 
 
-@pytest.mark.parametrize("flavour", ["unique", "repeated", "cas"])
+@pytest.mark.parametrize("flavour", ["unique", "repeated", "cas", "unique-cas"])
 def test_fast_and_slow_agree_on_small_histories(flavour: str) -> None:
     seen = try_many(flavour, range(3000))
     assert min(seen.values()) > 100, seen
 
 
 @many()
-@pytest.mark.parametrize("flavour", ["unique", "repeated", "cas"])
+@pytest.mark.parametrize("flavour", ["unique", "repeated", "cas", "unique-cas"])
 def test_fast_and_slow_agree_on_very_many_small_histories(flavour: str, seeds: range) -> None:
     seen = try_many(flavour, seeds)
     assert min(seen.values()) > 400, seen
@@ -68,6 +71,43 @@ def test_two_processes_that_miss_each_others_writes_are_not() -> None:
     )  # fmt: skip
     assert result.valid is False
     assert len(result.anomalies[0].operations) == 4
+
+
+@pytest.mark.parametrize("make", [simulated_objects.registers, simulated_objects.replicas])
+def test_histories_of_realistic_shape_are_decided(make: Callable[..., History]) -> None:
+    made = make(2, Shape(operations=1_000, clients=8))
+    whole = History([one for one in made.operations if one.phase is not Phase.FINAL])
+    result = run_check("sequential", whole, budget=Budget(60.0, None))
+    assert (result.valid, result.algorithm) == (True, "saturation")
+    assert result.assumptions
+    report = plant(whole, "sequential", seed=1, time_limit_s=None)
+    assert report.tried >= 5
+    assert report.noticed == report.tried
+
+
+def test_an_answer_that_nobody_wrote_is_named() -> None:
+    result = check(op(0, "write", 1, 0, 1), op(1, "read", 7, 2, 3))
+    assert result.valid is False
+    assert result.anomalies[0].name == "garbage read"
+    failed = check(op(0, "write", 7, 0, 1, "fail"), op(1, "read", 7, 2, 3))
+    assert failed.anomalies[0].name == "aborted read"
+
+
+def test_repeated_values_are_searched() -> None:
+    twice = (op(0, "write", 1, 0, 1), op(0, "write", 1, 2, 3), op(1, "read", 1, 4, 5))
+    assert check(*twice).algorithm == "search"
+    assert check(*twice[1:]).algorithm == "saturation"
+
+
+def test_an_unknown_compare_and_set_saw_what_it_expected_if_it_happened() -> None:
+    swap = op(1, "cas", [1, 2], 0, 1, "info")
+    seen = op(2, "read", 2, 4, 5)
+    assert check(op(0, "write", 1, 2, 3), swap, seen).valid is True
+    assert check(swap, seen).valid is False
+    # Who reads 2 knows that 1 had been written, so that 1 came after what its writer saw before.
+    assert check(
+        op(0, "read", 2, 0, 1), op(0, "write", 1, 2, 3), swap, op(2, "read", 2, 4, 5)
+    ).valid is False  # fmt: skip
 
 
 def test_a_process_that_overlaps_itself_has_no_order() -> None:

@@ -12,11 +12,14 @@ from typing import Any
 
 from refute.checkers.catalog import CheckerError
 from refute.checkers.linearizable.check import chosen_model
+from refute.checkers.linearizable.explain import SHRINK, unexplained_anomaly
 from refute.checkers.linearizable.model import State
 from refute.checkers.linearizable.prepare import objects, tally
 from refute.checkers.linearizable.registers import Register
 from refute.checkers.linearizable.search import NEVER, Timed
-from refute.checkers.linearizable.sources import observed, produced
+from refute.checkers.linearizable.sequential_order import Thread, closed, refuted, unexplained
+from refute.checkers.linearizable.sources import Unexplained, observed, produced
+from refute.checkers.linearizable.unique_writes import failed_writes
 from refute.checkers.minimal import minimise
 from refute.checkers.result import Anomaly, Budget, Result
 from refute.checkers.spending import BudgetSpentError, Meter
@@ -24,10 +27,8 @@ from refute.history import History
 from refute.history.columns import OPEN
 
 NAME = "sequential"
-_METER_EVERY = 16  # a step copies all places and registers
-
-Thread = list[tuple[int, Timed]]
-"""The calls of one process in its order, each with the code of its key."""
+_NAMED = "the values written to a key differ, so each read names its write"
+_METER_EVERY = 4  # a step copies all places and registers, and tries every write that waits
 
 _Place = tuple[tuple[int, ...], frozenset[int], tuple[tuple[int, State], ...]]
 """How far each process has come, the unknown calls set aside, and what the registers hold."""
@@ -45,7 +46,8 @@ def check_sequential(
 
     Sequential consistency is not local: all keys are searched together. An unknown write may take
     effect at any time after what its process did before it, or never. The problem is NP-complete
-    (Gibbons and Korach, 1997), so a large history may end in `unknown` when the budget is spent.
+    (Gibbons and Korach, 1997). Where values name their writes, saturation decides most histories; else
+    a large one may end in `unknown` when the budget is spent.
     """
     meter = Meter(budget)
     chosen = chosen_model(model, initial, unknown_initial)
@@ -70,12 +72,24 @@ def check_sequential(
     if lost:
         return replace(base, reason=f"{lost} lines of the history could not be read; they may matter")
     threads = _threads(history, chosen, rows)
+    strange = unexplained(chosen, threads)
+    if strange is not None:
+        failed = failed_writes(history, chosen, strange)
+        anomaly = unexplained_anomaly(history, Unexplained("garbage", (strange,)), failed)
+        return replace(base, valid=False, anomalies=(anomaly,), algorithm="sources")
     try:
-        if _ordered(chosen, threads, meter):
+        wrong = refuted(chosen, threads, meter.check)
+        if wrong is not None:
+            base = replace(base, algorithm="saturation", assumptions=(_NAMED,))
+            if not wrong:
+                return replace(base, valid=True)
+            few = _fewest(chosen, threads, wrong)
+        elif _ordered(chosen, threads, meter):
             return replace(base, valid=True)
+        else:
+            few = _smallest(chosen, threads, meter)
     except BudgetSpentError as spent:
         return replace(base, reason=str(spent))
-    few = _smallest(chosen, threads, meter)
     operations = tuple(history.operations[timed.row] for timed in sorted(few, key=lambda timed: timed.row))
     sentence = f"no order of these {len(few)} operations keeps each process's own and explains all answers"
     return replace(base, valid=False, anomalies=(Anomaly("not sequential", sentence, operations),))
@@ -176,6 +190,20 @@ def _settled(
                     break
             places[number] += 1
     return tuple(places), frozenset(aside)
+
+
+def _fewest(model: Register, threads: list[Thread], wrong: Sequence[Timed]) -> list[Timed]:
+    """Few of the calls that are to blame, with the writes that they saw."""
+    meter = Meter(SHRINK)
+
+    def fails(some: Sequence[Timed]) -> bool:
+        try:
+            return bool(refuted(model, closed(model, threads, some), meter.check))
+        except BudgetSpentError:
+            return False
+
+    few = minimise(wrong, fails, SHRINK)
+    return [timed for thread in closed(model, threads, few) for _, timed in thread]
 
 
 def _smallest(model: Register, threads: list[Thread], meter: Meter) -> list[Timed]:

@@ -19,7 +19,7 @@ OPENINGS: Mapping[str, int] = {
     "read-committed": 4_000,
     "read-atomic": 4_000,
     "causal": 4_000,
-    "sequential": 30,
+    "sequential": 1_500,
     "serializable-exact": 1_000,
     "snapshot-isolation-exact": 120,
 }
