@@ -109,6 +109,50 @@ def test_a_failed_compare_and_set_of_an_etcd_log_found_something_else(tmp_path: 
     assert (operation.outcome, operation.output) == (Outcome.OK, False)
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "; two comments\n; above it\n[{lines}]\n", "; and blank lines\n\n[\n{lines}\n]\n; below", "({lines})\n\n",
+        "{spread}", "; maps one after another\n{spread}", "[{spread}]",
+    ],
+)  # fmt: skip
+def test_edn_as_people_keep_it(tmp_path: Path, written: str) -> None:
+    spread = EDN.replace(", ", ",\n ")
+    history = load(put(tmp_path / "h", written.replace("{lines}", EDN.strip()).replace("{spread}", spread)))
+    assert rows(history) == ROWS
+    assert [op.completed_ns for op in history.operations] == [40, 30, 60]
+
+
+def test_a_set_over_several_lines_between_maps_of_one(tmp_path: Path) -> None:
+    text = "{:type :invoke, :f :read, :value nil, :process 1}\n{:type :ok, :f :read, :value #{1 2\n   3}, :process 1}\n"
+    (operation,) = load(put(tmp_path / "h", text)).operations
+    assert operation.output == [1, 2, 3]
+    with pytest.raises(HistoryError, match=r"h:2: cannot be read"):
+        load(put(tmp_path / "h", text.replace("3}", "3")))
+    assert (
+        load(put(tmp_path / "h", text.replace("3}", "3")), on_bad_line="count").completeness.unreadable_lines
+        == 2
+    )
+
+
+@pytest.mark.parametrize("form", ["spaces", "brackets", "brackets-and-tabs"])
+def test_text_logs_without_tabs_and_in_brackets(tmp_path: Path, form: str) -> None:
+    lines = [
+        ("0", ":invoke", ":write", "1"), ("1", ":invoke", ":read", "nil"), ("1", ":ok", ":read", "1"),
+        ("0", ":info", ":write", ":timed-out"), ("2", ":invoke", ":cas", "[1 2]"), ("2", ":fail", ":cas", "[1 2]"),
+    ]  # fmt: skip
+    gap = "\t" if form == "brackets-and-tabs" else "  "
+    text = "".join(f"{gap.join(line)}\n" if form == "spaces" else f"[{gap.join(line)}]\n" for line in lines)
+    assert detect(put(tmp_path / "h", text)) == "jepsen-txt"
+    assert rows(load(tmp_path / "h")) == ROWS
+
+
+def test_an_error_in_words_is_kept_as_it_is(tmp_path: Path) -> None:
+    text = '0\t:invoke\t:read\tnil\n0\t:info\t:read\tnil\tindeterminate: got {:time 9}, (not "it\n'
+    (operation,) = load(put(tmp_path / "h", text)).operations
+    assert operation.error == 'indeterminate: got {:time 9}, (not "it'
+
+
 def test_completed_maps_with_both_times(tmp_path: Path) -> None:
     text = '{"process":0,"type":"ok","f":"write","value":1,"start":5,"end":9}\n'
     text += '{"process":1,"type":"ok","f":"read","value":1,"start":6,"end":8}\n'

@@ -19,6 +19,7 @@ from refute.history.text_source import Chunk, chunks
 
 _WORTH_COLUMNS = 32  # lines; for fewer the setting up of arrays takes longer than reading them one by one
 _BLOCK_LINES = 10_000
+_SPREAD_LIMIT_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,18 @@ class _Notation:
 
 
 def read_edn(path: str | os.PathLike[str], *, on_bad_line: OnBadLine = "error") -> History:
-    """A Jepsen history in EDN: a map a line, or one vector of maps."""
-    return _read(path, on_bad_line, _Notation(b"[]()", lambda text: edn.loads(text.decode()), Blocks().read))
+    """A Jepsen history in EDN: a map a line, one vector of maps, or maps that each take several lines."""
+    notation = _Notation(b"[]()", lambda text: edn.loads(text.decode()), Blocks().read)
+    try:
+        history = _read(path, on_bad_line, notation)
+    except HistoryError:
+        spread = _read_spread(path, on_bad_line)
+        if spread is None:
+            raise
+        return spread
+    if history.completeness.unreadable_lines:
+        return _read_spread(path, on_bad_line) or history
+    return history
 
 
 def read_json(path: str | os.PathLike[str], *, on_bad_line: OnBadLine = "error") -> History:
@@ -50,15 +61,36 @@ def _json_events(lines: list[bytes], first: int) -> EventColumns | None:
 
 def _read(path: str | os.PathLike[str], on_bad_line: OnBadLine, notation: _Notation) -> History:
     events = Events(Pairing(str(path), on_bad_line))
+    begun = False
     for chunk in chunks(path):
-        if chunk.first == 1 and _bracket(chunk.lines[0]) in notation.brackets[::2]:
-            return _read_list([line for chunk in chunks(path) for line in chunk.lines], events, notation)
+        if not begun:
+            first = next((line for line in chunk.lines if _is_written(line)), b"")
+            begun = bool(first)
+            if begun and first.lstrip()[:1] in notation.brackets[::2]:
+                return _read_list([line for chunk in chunks(path) for line in chunk.lines], events, notation)
         _add_lines(chunk, events, notation)
     return events.history()
 
 
-def _bracket(line: bytes) -> bytes:
-    return line.lstrip()[:1] or b" "
+def _is_written(line: bytes) -> bool:
+    """Whether there is something in a line, and not only a comment."""
+    return line.strip()[:1] not in (b"", b";")
+
+
+def _read_spread(path: str | os.PathLike[str], on_bad_line: OnBadLine) -> History | None:
+    """A history whose maps take several lines; None where it is not that, or too long to find out."""
+    lines = [line for chunk in chunks(path) for line in chunk.lines]
+    if sum(map(len, lines)) > _SPREAD_LIMIT_BYTES:
+        return None
+    try:
+        records = edn.loads_all(b"\n".join(lines).decode())
+    except (ValueError, RecursionError):
+        return None
+    if len(records) == sum(map(_is_written, lines)) or not all(
+        isinstance(record, dict) for record in records
+    ):
+        return None
+    return _of_records(records, lines, Events(Pairing(str(path), on_bad_line)))
 
 
 def _add_lines(chunk: Chunk, events: Events, notation: _Notation) -> None:
@@ -80,7 +112,7 @@ def _add_one_by_one(chunk: Chunk, events: Events, notation: _Notation) -> None:
     last = chunk.first + len(chunk.lines) - 1
     for number, line in enumerate(chunk.lines, chunk.first):
         try:
-            if line.strip() and line.lstrip()[:1] != b";":
+            if _is_written(line):
                 _add_record(notation.parse(line), number, events)
         except (ValueError, RecursionError) as error:
             if chunk.unended and number == last and number > 1:
@@ -111,6 +143,10 @@ def _read_list(lines: list[bytes], events: Events, notation: _Notation) -> Histo
         raise HistoryError(f"cannot be read: {error}", where=f"{source}:{line}") from None
     if not isinstance(records, list):
         raise HistoryError("expected a list of operations", where=source)
+    return _of_records(records, lines, events)
+
+
+def _of_records(records: list[Any], lines: list[bytes], events: Events) -> History:
     numbers = _numbers(lines, len(records))
     columns = columns_of(numbers, records)
     if columns is None or not events.add_columns(columns):
@@ -121,12 +157,13 @@ def _read_list(lines: list[bytes], events: Events, notation: _Notation) -> Histo
 
 def _without_brackets(lines: list[bytes], brackets: bytes) -> list[bytes]:
     """The lines of a list without what opens and closes it; none if they do not show both."""
-    last = max((place for place, line in enumerate(lines) if line.strip()), default=0)
-    opening, closing = lines[0].lstrip(), lines[last].rstrip()
+    written = [place for place, line in enumerate(lines) if _is_written(line)]
+    first, last = written[0], written[-1]
+    opening, closing = lines[first].lstrip(), lines[last].rstrip()
     place = brackets.find(opening[:1])
-    if last == 0 or closing[-1:] != brackets[place + 1 : place + 2]:
+    if first == last or closing[-1:] != brackets[place + 1 : place + 2]:
         return []
-    return [opening[1:], *lines[1:last], closing[:-1]]
+    return [*([b""] * first), opening[1:], *lines[first + 1 : last], closing[:-1]]
 
 
 def _numbers(lines: list[bytes], count: int) -> list[int]:

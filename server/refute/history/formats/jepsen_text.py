@@ -1,4 +1,4 @@
-"""Jepsen's history.txt and the logs like it: process, type, f and value between tabs."""
+"""Jepsen's history.txt and the logs like it: process, type, f and value between tabs or spaces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from refute.history.pairing import OnBadLine, Pairing
 from refute.history.text_source import chunks
 
 _TABBED = re.compile(
-    rb"(?:INFO\s+(?:\S+\s+-|\[[^\]]*\][^\t]*?\s-\sjepsen\.util)\s+)?(\S+)\s*\t\s*:?(invoke|ok|fail|info)\s*\t\s*(\S+)\s*\t\s*(.*?)\s*"
+    rb"(?:INFO\s+(?:\S+\s+-|\[[^\]]*\][^\t]*?\s-\sjepsen\.util)\s+)?(\S+)\s+:?(invoke|ok|fail|info)\s+(\S+)\s+(.*?)\s*"
 )
 
 
@@ -31,19 +31,19 @@ def read_tabbed(
         for number, line in enumerate(chunk.lines, chunk.first):
             if not line.strip():
                 continue
-            match = _TABBED.fullmatch(line)
+            match = _TABBED.fullmatch(_without_brackets(line))
             if match is None:
                 if chunk.unended and number == last and number > 1:
                     events.pairing.dropped_partial_line = True
                     events.pairing.notes.append(f"line {number} was cut off and is left out")
                 else:
-                    events.pairing.complain("expected process, type, f and value between tabs", number)
+                    events.pairing.complain("expected process, type, f and value", number)
                 continue
             process, kind, name, rest = match.groups()
             value_text, _, error = rest.partition(b"\t")
             try:
                 value = values[value_text] if value_text else None
-                told = edn.dumps(edn.loads_all(error.decode())) if error.strip() else None
+                told = _told(error) if error.strip() else None
                 who = values[process]
                 if kind != b"invoke" and isinstance(value, str) and value_text[:1] == b":":
                     value, told = None, value
@@ -54,6 +54,20 @@ def read_tabbed(
             except ValueError as error_found:
                 events.pairing.complain(str(error_found), number)
     return events.history()
+
+
+def _without_brackets(line: bytes) -> bytes:
+    """A line as it is, or what is in the vector that old versions of Knossos write."""
+    text = line.strip()
+    return text[1:-1] if text[:1] == b"[" and text[-1:] == b"]" else line
+
+
+def _told(error: bytes) -> str:
+    """An error as it was written: it may be a value, or words of any kind."""
+    try:
+        return edn.dumps(edn.loads_all(error.decode()))
+    except edn.EdnError:
+        return error.decode().strip()
 
 
 def read_etcd_log(path: str | os.PathLike[str], *, on_bad_line: OnBadLine = "error") -> History:

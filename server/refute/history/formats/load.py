@@ -33,7 +33,7 @@ _LOOKS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("porcupine-kv", re.compile(rb"\s*\{(?=.*:type\b)(?=.*:key\b)")),
     ("jepsen-edn", re.compile(rb"\s*[\[(]?\s*(?:#[\w.]+\s*)?\{\s*:")),
     ("jepsen-json", re.compile(rb'\s*\[?\s*\{\s*"')),
-    ("jepsen-txt", re.compile(rb"\S+\s*\t\s*:?(?:invoke|ok|fail|info)\s*\t")),
+    ("jepsen-txt", re.compile(rb"\S+\s+:(?:invoke|ok|fail|info)\s|\S+\s*\t\s*(?:invoke|ok|fail|info)\s*\t")),
     ("plume", re.compile(rb"\s*[rw]\(-?\d+,")),
     ("awdit", re.compile(rb"\s*[rw]\s+\S+\s+\S+\s*$")),
 )
