@@ -147,6 +147,13 @@ def test_text_logs_without_tabs_and_in_brackets(tmp_path: Path, form: str) -> No
     assert rows(load(tmp_path / "h")) == ROWS
 
 
+def test_without_tabs_an_error_stands_behind_the_value(tmp_path: Path) -> None:
+    text = "[71  :invoke :cas [1 2]]\n[72 :invoke :read nil]\n[71  :info :cas [1 2] :conn-lost]\n[72 :fail :read nil :x]\n"
+    one, two = load(put(tmp_path / "h", text)).operations
+    assert (one.input, one.outcome, one.error) == ([1, 2], Outcome.INFO, '["conn-lost"]')
+    assert (two.outcome, two.error) == (Outcome.FAIL, '["x"]')
+
+
 def test_an_error_in_words_is_kept_as_it_is(tmp_path: Path) -> None:
     text = '0\t:invoke\t:read\tnil\n0\t:info\t:read\tnil\tindeterminate: got {:time 9}, (not "it\n'
     (operation,) = load(put(tmp_path / "h", text)).operations
@@ -272,7 +279,7 @@ def test_what_is_written_as_edn_reads_back_with_the_same_meaning(tmp_path: Path)
         ('{"type":"invoke","f":"read","process":0}\n[]\n{"type":"ok","process":0}\n', 2, "expected a map"),
         ("w(1,2,0,0)\nw(1,2,0)\n", 2, "expected r("),
         ("w 1 2\nx 1 2\n", 2, "expected `r"),
-        ("0\t:invoke\t:read\tnil\nnonsense\n0\t:ok\t:read\t1\n", 2, "between tabs"),
+        ("0\t:invoke\t:read\tnil\nnonsense\n0\t:ok\t:read\t1\n", 2, "expected process"),
         ('{:process 0, :type :invoke, :f :get, :key "0", :value nil}\n{:process 0}\n', 2, "missing"),
     ],
 )

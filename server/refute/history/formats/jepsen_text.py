@@ -14,6 +14,7 @@ from refute.history.text_source import chunks
 _TABBED = re.compile(
     rb"(?:INFO\s+(?:\S+\s+-|\[[^\]]*\][^\t]*?\s-\sjepsen\.util)\s+)?(\S+)\s+:?(invoke|ok|fail|info)\s+(\S+)\s+(.*?)\s*"
 )
+_KEYWORD_BEHIND = re.compile(rb"(nil|-?\d+|\[.*\])\s+(:[^\s\]]+)")
 
 
 def read_tabbed(
@@ -40,7 +41,7 @@ def read_tabbed(
                     events.pairing.complain("expected process, type, f and value", number)
                 continue
             process, kind, name, rest = match.groups()
-            value_text, _, error = rest.partition(b"\t")
+            value_text, error = _value_and_error(rest, spaced=b"\t" not in line)
             try:
                 value = values[value_text] if value_text else None
                 told = _told(error) if error.strip() else None
@@ -60,6 +61,15 @@ def _without_brackets(line: bytes) -> bytes:
     """A line as it is, or what is in the vector that old versions of Knossos write."""
     text = line.strip()
     return text[1:-1] if text[:1] == b"[" and text[-1:] == b"]" else line
+
+
+def _value_and_error(rest: bytes, *, spaced: bool) -> tuple[bytes, bytes]:
+    """What stands behind the name of an operation; without tabs an error is a keyword behind the value."""
+    if not spaced:
+        value, _, error = rest.partition(b"\t")
+        return value, error
+    match = _KEYWORD_BEHIND.fullmatch(rest)
+    return (match[1], match[2]) if match else (rest, b"")
 
 
 def _told(error: bytes) -> str:
