@@ -12,6 +12,7 @@ import pytest
 from refute.checkers import Budget, CheckerError, run_check
 from refute.checkers.planted import simulated_objects
 from refute.checkers.planted.simulated import Shape
+from refute.checkers.planted.simulated_transactions import transactions
 from refute.history import History, Operation, Outcome
 from tests.checkers import brute_force, plain_objects, small_histories
 from tests.checkers.nightly import many
@@ -19,7 +20,7 @@ from tests.checkers.test_linearizable import check, history, op
 
 OBJECTS = [
     "counter", "set", "set-by-element", "set-grown", "multiset", "multiset-grown", "queue", "queue-repeated", "stack", "priority-queue",
-    "log", "transactions", "lock",
+    "log", "transactions", "transactions-unique", "lock",
 ]  # fmt: skip
 KINDS = {
     "counter": ["add", "sub", "read", "read", "add-and-get", "get-and-add"],
@@ -34,18 +35,30 @@ KINDS = {
     "priority-queue": ["insert", "delete-min"],
     "log": ["append", "read", "read-all"],
     "transactions": ["txn"],
+    "transactions-unique": ["txn"],
 }
 
 
 def small(rng: random.Random, name: str) -> History:
-    plain = name.removesuffix("-by-element").removesuffix("-repeated").removesuffix("-grown")
+    plain = (
+        name.removesuffix("-by-element")
+        .removesuffix("-repeated")
+        .removesuffix("-grown")
+        .removesuffix("-unique")
+    )
     fresh = itertools.count(1)
     spare = rng.random()
 
     def micro(rng: random.Random) -> list[Any]:
         kind = rng.choice(["r", "r", "w", "append"])
         key = rng.choice("xy") if kind == "r" else {"w": "x", "append": "y"}[kind]
-        return [kind, key, None if kind == "r" else rng.randrange(3)]
+        value = next(fresh) if name.endswith("-unique") else rng.randrange(3)
+        return [kind, key, None if kind == "r" else value]
+
+    def misread(rng: random.Random, micro: list[Any]) -> Any:
+        some = rng.randint(1, 6) if name.endswith("-unique") else 1
+        shorter = (micro[2][:-1] or None) if isinstance(micro[2], list) else None
+        return rng.choice([shorter, micro[2], some if micro[1] == "x" else [some]])
 
     def make(rng: random.Random) -> tuple[str, Any, Any]:
         kind = rng.choice(KINDS[name])
@@ -63,10 +76,7 @@ def small(rng: random.Random, name: str) -> History:
 
     def spoil(rng: random.Random, kind: str, output: Any) -> Any:
         if kind == "txn":
-            return [
-                [m[0], m[1], rng.choice([None, m[2], 1 if m[1] == "x" else [1]]) if m[0] == "r" else m[2]]
-                for m in output
-            ]
+            return [[m[0], m[1], misread(rng, m) if m[0] == "r" else m[2]] for m in output]
         if isinstance(output, bool):
             return rng.choice([None, not output]) if kind != "contains" else not output
         if isinstance(output, list):
@@ -116,7 +126,12 @@ def small_lock(rng: random.Random) -> History:
 
 
 def try_many(name: str, seeds: range) -> dict[bool, int]:
-    plain = name.removesuffix("-by-element").removesuffix("-repeated").removesuffix("-grown")
+    plain = (
+        name.removesuffix("-by-element")
+        .removesuffix("-repeated")
+        .removesuffix("-grown")
+        .removesuffix("-unique")
+    )
     seen = {True: 0, False: 0}
     step = plain_objects.step(plain)
     for seed in seeds:
@@ -264,6 +279,46 @@ def test_whole_reads_of_realistic_shape_are_decided() -> None:
     result = run_check("linearizable", History(spoilt), {"model": "set"}, budget=Budget(60.0, None))
     assert result.valid is False
     assert "are left out here" in result.anomalies[0].sentence
+
+
+def txn(process: int, start: int, end: int | None, *micros: list[Any], outcome: str = "ok") -> Operation:
+    asked = [[name, key, None if name == "r" else value] for name, key, value in micros]
+    return act(process, "txn", asked, list(micros) if outcome == "ok" else None, start, end, outcome)
+
+
+TRANSACTIONS = [
+    (True, [txn(0, 0, 1, ["w", "x", 1], ["w", "y", 1]), txn(1, 2, 3, ["r", "x", 1], ["r", "y", 1])]),
+    (False, [txn(0, 0, 1, ["w", "x", 1], ["w", "y", 1]), txn(1, 2, 3, ["r", "x", 1], ["r", "y", None])]),
+    (False, [txn(0, 0, 1, ["w", "x", 1]), txn(1, 2, 3, ["w", "x", 2]), txn(2, 4, 5, ["r", "x", 1])]),
+    (True, [txn(0, 0, 1, ["w", "x", 1]), txn(1, 2, 9, ["w", "x", 2]), txn(2, 4, 5, ["r", "x", 1])]),
+    (False, [txn(0, 0, 1, ["w", "x", 1], ["w", "x", 2]), txn(1, 0, 9, ["r", "x", 1])]),
+    (False, [txn(0, 0, 1, ["w", "x", 1], ["r", "x", None])]),
+    (False, [txn(0, 0, 9, ["r", "x", None], ["w", "y", 1]), txn(1, 0, 9, ["r", "y", None], ["w", "x", 1]),
+             txn(2, 10, 11, ["r", "x", 1], ["r", "y", 1])]),
+    (True, [txn(0, 0, 1, ["w", "x", 1], outcome="info"), txn(1, 2, 3, ["r", "x", None]), txn(1, 4, 5, ["r", "x", 1])]),
+    (False, [txn(0, 0, 1, ["w", "x", 1], outcome="info"), txn(1, 2, 3, ["r", "x", 1]), txn(1, 4, 5, ["r", "x", None])]),
+    (True, [txn(0, 0, 9, ["append", "x", 1]), txn(1, 0, 9, ["append", "x", 2]), txn(2, 0, 9, ["r", "x", [2, 1]])]),
+    (False, [txn(0, 0, 1, ["append", "x", 1]), txn(1, 2, 3, ["append", "x", 2]), txn(2, 0, 9, ["r", "x", [2, 1]])]),
+    (False, [txn(0, 0, 1, ["append", "x", 1]), txn(2, 2, 3, ["r", "x", None])]),
+    (False, [txn(0, 0, 1, ["append", "x", 1], ["append", "x", 2]), txn(2, 0, 9, ["r", "x", [1]])]),
+    (True, [txn(0, 0, 1, ["append", "x", 1]), txn(2, 0, 9, ["append", "x", 2], ["r", "x", [1, 2]])]),
+    (False, [txn(0, 0, 1, ["append", "x", 1]), txn(2, 2, 3, ["append", "x", 2], ["r", "x", [2]])]),
+    (False, [txn(0, 0, 9, ["r", "x", [1]]), txn(1, 0, 9, ["r", "x", [2]]),
+             txn(2, 0, 9, ["append", "x", 1]), txn(3, 0, 9, ["append", "x", 2])]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("holds", "operations"), TRANSACTIONS)
+def test_transactions_whose_values_name_their_writers(holds: bool, operations: list[Operation]) -> None:
+    result = check(*operations, model="transactions")
+    assert (result.valid, result.algorithm) == (holds, "saturation")
+    assert holds or check(*result.anomalies[0].operations, model="transactions").valid is False
+
+
+def test_transactions_of_realistic_shape_are_decided() -> None:
+    made = transactions(3, Shape(operations=2_000, clients=8), write="w")
+    result = run_check("linearizable", made, {"model": "transactions"}, budget=Budget(60.0, None))
+    assert (result.valid, result.algorithm) == (True, "saturation")
 
 
 def test_elements_of_a_set_are_independent() -> None:

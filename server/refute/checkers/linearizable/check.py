@@ -24,6 +24,7 @@ from refute.checkers.linearizable.explain import (
     order_anomaly,
     smallest,
     smallest_of,
+    transactions_anomaly,
     unexplained_anomaly,
 )
 from refute.checkers.linearizable.model import Model
@@ -32,6 +33,7 @@ from refute.checkers.linearizable.prepare import objects, tally
 from refute.checkers.linearizable.registers import UNKNOWN, KeyValue, Register
 from refute.checkers.linearizable.search import Finding, Timed, search
 from refute.checkers.linearizable.sources import Sources
+from refute.checkers.linearizable.transaction_order import refuted
 from refute.checkers.linearizable.unique_values import ALGORITHMS, ASSUMPTION, by_values
 from refute.checkers.linearizable.unique_writes import (
     by_zones,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NAME = "linearizable"
+_NAMED = "the values written to a key differ, so each read names its write"
 MODELS: Mapping[str, type[Model]] = {
     "register": Register,
     "cas-register": Register,
@@ -157,7 +160,7 @@ def _decide(history: History, model: Model, rows: NDArray[Any], base: Result, me
         if outcome is not None:
             conflict_rows, repeated = outcome
             algorithms.append("zones")
-            assumptions.append("the values written to a key differ, so each read names its write")
+            assumptions.append(_NAMED)
             if conflict_rows is not None:
                 key = history.columns.key[conflict_rows[0]]
                 rows_of_key = rows[history.columns.key[rows] == key]
@@ -197,7 +200,7 @@ def _decide(history: History, model: Model, rows: NDArray[Any], base: Result, me
         base,
         valid=True,
         algorithm=" and ".join(used or ["search"]),
-        assumptions=() if "zones" not in used else tuple(assumptions),
+        assumptions=tuple(dict.fromkeys(_NAMED for way in used if way in ("zones", "saturation"))),
     )
 
 
@@ -207,6 +210,10 @@ def _one(history: History, model: Model, calls: list[Timed], meter: Meter) -> tu
         found = grown(calls, meter.check)
         if found is not None:
             return "graph", grown_anomaly(history, found, calls) if found.pattern else None
+    if isinstance(model, Transactions):
+        wrong = refuted(calls, meter.check)
+        if wrong is not None:
+            return "saturation", transactions_anomaly(history, wrong) if wrong else None
     if isinstance(model, Register) and not any(timed.call.kind == "append" for timed in calls):
         source = Sources(calls, model.initial).unexplained()
         if source is not None:

@@ -100,7 +100,8 @@ class Transactions(Model):
     """Registers that are read and written several at a time, each transaction in one step.
 
     `input` lists `["r", key, null]`, `["w", key, value]`, `["append", key, value]`; `output` is the
-    same with the reads filled in. All keys are one object, so this is for small histories.
+    same with the reads filled in. All keys are one object, so where values repeat this is for small
+    histories.
     """
 
     name = "transactions"

@@ -180,6 +180,14 @@ def object_anomaly(history: History, few: Sequence[Timed], stuck: Timed) -> Anom
     )
 
 
+def transactions_anomaly(history: History, few: Sequence[Timed]) -> Anomaly:
+    """The anomaly of a few transactions that have no order in real time."""
+    operations = tuple(history.operations[timed.row] for timed in sorted(few, key=lambda timed: timed.row))
+    count = f"these {len(few)} transactions" if len(few) > 1 else "this transaction"
+    sentence = f"no order of {count} explains what was read and keeps real time"
+    return Anomaly("not linearizable", sentence, operations)
+
+
 def order_anomaly(history: History, few: Sequence[Timed]) -> Anomaly:
     """The anomaly of a few operations of which no order explains the answers."""
     operations = tuple(history.operations[timed.row] for timed in sorted(few, key=lambda timed: timed.row))
