@@ -66,7 +66,7 @@ def throughputs(used: list[Operation]) -> Distribution:
             for place in range(count):
                 more[total + each[place]] += chance / count
         sums = more
-    return {total / count * 1e9 / bucket: chance for total, chance in sums.items()}
+    return {total * 1e9 / (count * bucket): chance for total, chance in sums.items()}
 
 
 def verdict(chances: Distribution, limit: float, *, upper: bool, slack: float) -> bool | str:
@@ -174,6 +174,10 @@ def test_levels_agree_with_their_definitions() -> None:
     seen = fuzz(range(3_000))
     assert len(seen) == 12
     assert min(seen.values()) > 40, seen
+
+
+def test_a_rate_that_may_be_just_the_limit_is_not_called_below_it() -> None:
+    assert sum(fuzz(range(36_510, 36_511)).values()) == 4
 
 
 @many()
