@@ -388,30 +388,6 @@ def test_edn_and_json_twins_hold_the_same_operations(name: str) -> None:
         assert plain(left.output) == plain(right.output)
 
 
-def recorded() -> list[tuple[str, str, bool]]:
-    table = HISTORIES / "verdicts.tsv"
-    if not table.is_file():
-        return [("none", "", True)]
-    lines = [line.split("\t") for line in table.read_text().splitlines()[1:]]
-    return [(name, model, verdict == "linearizable") for name, model, verdict in lines]
-
-
-@elsewhere
-@pytest.mark.parametrize(("name", "model", "verdict"), recorded())
-def test_recorded_histories_get_their_verdicts(name: str, model: str, verdict: bool, tmp_path: Path) -> None:
-    history = load(HISTORIES / name)
-    names = {"kv-append": "kv"}
-    result = run_check("linearizable", history, {"model": names.get(model, model)})
-    assert result.valid is verdict
-    write_edn(history, tmp_path / "twin.edn")
-    write_jsonl(history, tmp_path / "twin.jsonl")
-    if model == "cas-register":  # a missed compare-and-set has no word of its own in EDN
-        assert run_check("linearizable", load(tmp_path / "twin.jsonl"), {"model": model}).valid is verdict
-    else:
-        for twin in ("twin.edn", "twin.jsonl"):
-            assert run_check("linearizable", load(tmp_path / twin), {"model": "kv"}).valid is verdict
-
-
 def mixed_edn(rng: random.Random, size: int) -> list[str]:
     """Lines of many looks, as a long run writes them: errors, a nemesis, reordered and tagged maps, comments."""
     lines: list[str] = []

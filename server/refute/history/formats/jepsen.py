@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from refute.history import json_text
@@ -16,6 +16,9 @@ from refute.history.formats.jepsen_events import Events
 from refute.history.history import History
 from refute.history.pairing import OnBadLine, Pairing
 from refute.history.text_source import Chunk, chunks
+
+WALL_CLOCK = b"; clock: wall"
+"""Written above a history in EDN, as Jepsen has no word for it: order between processes is no evidence."""
 
 _WORTH_COLUMNS = 32  # lines; for fewer the setting up of arrays takes longer than reading them one by one
 _BLOCK_LINES = 10_000
@@ -32,7 +35,17 @@ class _Notation:
 
 
 def read_edn(path: str | os.PathLike[str], *, on_bad_line: OnBadLine = "error") -> History:
-    """A Jepsen history in EDN: a map a line, one vector of maps, or maps that each take several lines."""
+    """A Jepsen history in EDN: a map a line, one vector of maps, or maps that each take several lines.
+
+    Where the first line is WALL_CLOCK the times are of several clocks.
+    """
+    history = _read_edn(path, on_bad_line)
+    first = next(chunks(path, chunk_bytes=1 << 12), None)
+    several = first is not None and first.lines[0].strip() == WALL_CLOCK
+    return replace(history, clock="wall") if several else history
+
+
+def _read_edn(path: str | os.PathLike[str], on_bad_line: OnBadLine) -> History:
     notation = _Notation(b"[]()", lambda text: edn.loads(text.decode()), Blocks().read)
     try:
         history = _read(path, on_bad_line, notation)

@@ -12,6 +12,7 @@ import orjson
 from refute.history.error import HistoryError
 from refute.history.events import HEADER
 from refute.history.formats import edn
+from refute.history.formats.jepsen import WALL_CLOCK
 from refute.history.history import History
 from refute.history.operation import Operation, Outcome, Phase
 
@@ -62,8 +63,9 @@ def write_jsonl(history: History, path: str | os.PathLike[str]) -> None:
 def write_edn(history: History, path: str | os.PathLike[str]) -> None:
     """Writes a Jepsen history, a map a line; a key goes with its value as `[key value]`.
 
-    Jepsen gives a process whose operation is `info` up for good, so its later operations get a new
-    number here. Raises HistoryError where the file cannot be written.
+    Where the times are of several clocks a comment says so. Jepsen gives a process whose operation is
+    `info` up for good, so its later operations get a new number here. Raises HistoryError where the file
+    cannot be written.
     """
     keyed = any(operation.key is not None for operation in history.operations)
     numbers: dict[Any, int] = {}
@@ -74,6 +76,8 @@ def write_edn(history: History, path: str | os.PathLike[str]) -> None:
         return edn.dumps([operation.key, plain] if keyed else plain)
 
     def lines() -> Iterator[bytes]:
+        if history.clock == "wall":
+            yield WALL_CLOCK + b"\n"
         next_number = 0
         for index, (time, opens, _, operation) in enumerate(_events(history)):
             if operation.process not in numbers:
