@@ -156,7 +156,12 @@ def cpu_time(ways: Ways, server: int) -> None:
         client, served, proxy = (statistics.median(each) for each in zip(*spent, strict=True))
         left = statistics.median((each[0] + each[1]) / sum(each) for each in spent)
         print(f"  {title:10} client {client:5.1f}  server {served:5.1f}", end="")
-        print(f"  proxy {proxy:5.1f}  leaves {left:.0%} of the CPU time to the two ends" if proxy else "")
+        met = "met" if left >= TARGET else "not met"
+        print(
+            f"  proxy {proxy:5.1f}  leaves {left:.0%} of two idle cores to the two ends: {met}"
+            if proxy
+            else ""
+        )
 
 
 def _cpu_us(way: Way, server: int) -> tuple[float, float, float]:
