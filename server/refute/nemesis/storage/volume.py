@@ -20,6 +20,7 @@ from refute.system.process_table import ProcessId
 
 _PROBE_BYTES = 4096
 _BUSY_FOR_S = 10.0
+_SERVED_BY_NOBODY = (errno.ENOTCONN, errno.ECONNABORTED)  # it is mounted, but who served it is gone
 _SYNCED, _UNSYNCED = "synced", "unsynced"
 
 
@@ -110,7 +111,7 @@ class Volume:
         try:
             return self.root.stat().st_dev != self.root.parent.stat().st_dev
         except OSError as error:
-            return error.errno == errno.ENOTCONN  # mounted, but who served it is gone
+            return error.errno in _SERVED_BY_NOBODY
 
     def device(self) -> int:
         """The number of its device."""
