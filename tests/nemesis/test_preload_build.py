@@ -29,3 +29,11 @@ def test_a_compiler_that_fails_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_pa
     with pytest.raises(NemesisError, match="no such dialect"):
         build.built_shim()
     assert not list((tmp_path / "cache" / "preload").iterdir())
+
+
+def test_a_cache_folder_that_cannot_be_looked_at_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("REFUTE_CACHE", str(tmp_path / ("x" * 300)))
+    with pytest.raises(NemesisError, match="there is no cache folder"):
+        build.built_shim()

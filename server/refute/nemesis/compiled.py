@@ -25,8 +25,14 @@ def built_library(source: Path, what: str, *libraries: str) -> Path:
     """
     made_of = (_FLAGS, libraries, platform.machine(), platform.libc_ver())
     key = hashlib.sha256(source.read_bytes() + repr(made_of).encode())
-    library = cache_folder() / source.parent.name / f"{source.stem}-{key.hexdigest()[:16]}.so"
-    if not library.is_file():
+    try:
+        library = cache_folder() / source.parent.name / f"{source.stem}-{key.hexdigest()[:16]}.so"
+        there = library.is_file()
+    except (OSError, RuntimeError) as error:  # somebody else's, or there is no home folder
+        raise FaultUnavailableError(
+            f"{what} cannot be built, as there is no cache folder: {error}", hint="name one in REFUTE_CACHE"
+        ) from error
+    if not there:
         _build(source, library, what, libraries)
     return library
 
