@@ -20,7 +20,7 @@ from tests.checkers.test_linearizable import check, history, op
 
 OBJECTS = [
     "counter", "set", "set-by-element", "set-grown", "multiset", "multiset-grown", "queue", "queue-repeated", "stack", "priority-queue",
-    "log", "transactions", "transactions-unique", "lock",
+    "log", "log-unique", "transactions", "transactions-unique", "lock",
 ]  # fmt: skip
 KINDS = {
     "counter": ["add", "sub", "read", "read", "add-and-get", "get-and-add"],
@@ -34,6 +34,7 @@ KINDS = {
     "stack": ["push", "pop"],
     "priority-queue": ["insert", "delete-min"],
     "log": ["append", "read", "read-all"],
+    "log-unique": ["append", "append", "read-all"],
     "transactions": ["txn"],
     "transactions-unique": ["txn"],
 }
@@ -68,7 +69,7 @@ def small(rng: random.Random, name: str) -> History:
             return kind, None, [micro(rng) for _ in range(rng.randint(1, 3))]
         if (
             name in ("queue", "stack")
-            or (name.endswith("-grown") and kind == "add")
+            or (kind in ("add", "append") and name.endswith(("-grown", "-unique")))
             or (name == "priority-queue" and spare < 0.7)
         ):
             return kind, None, next(fresh)
@@ -81,15 +82,19 @@ def small(rng: random.Random, name: str) -> History:
             return rng.choice([None, not output]) if kind != "contains" else not output
         if isinstance(output, list):
             return rng.choice([output[1:], [*output, 2], output[::-1]])
-        if kind in ("enqueue", "push", "insert", "add", "sub", "remove"):
+        if kind in ("enqueue", "push", "insert", "add", "sub", "remove") or name == "log-unique":
             return None
         return rng.choice([None, 0, 1, 2, 3]) if name != "counter" else rng.randrange(-1, 4)
+
+    def run(state: Any, kind: str, value: Any) -> tuple[Any, Any]:
+        after, answer = plain_objects.run(plain, state, kind, value)
+        return after, None if name == "log-unique" and kind == "append" else answer
 
     initial = plain_objects.FIRST.get(plain, ())
     return small_histories.history(
         rng,
         make,
-        lambda state, kind, value: plain_objects.run(plain, state, kind, value),
+        run,
         spoil,
         initial=initial,
         size=rng.randint(1, 8),
@@ -319,6 +324,30 @@ def test_transactions_of_realistic_shape_are_decided() -> None:
     made = transactions(3, Shape(operations=2_000, clients=8), write="w")
     result = run_check("linearizable", made, {"model": "transactions"}, budget=Budget(60.0, None))
     assert (result.valid, result.algorithm) == (True, "saturation")
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "answered", "holds"),
+    [
+        ("read", None, 5, True),
+        ("read", None, 4, False),
+        ("read", None, 9, True),
+        ("read", None, 10, False),
+        ("add-and-get", 1, 6, True),
+        ("add-and-get", 1, 5, False),
+        ("add-and-get", 1, 10, True),
+        ("get-and-add", 1, 5, True),
+        ("get-and-add", 1, 4, False),
+        ("get-and-add", 1, 10, False),
+    ],
+)
+def test_a_counter_holds_what_was_over_and_some_of_what_was_under_way(
+    kind: str, asked: Any, answered: int, holds: bool
+) -> None:
+    changes = [act(0, "add", 5, None, 0, 1), act(1, "add", 4, None, 0, 1, "info")]
+    result = check(*changes, act(2, kind, asked, answered, 2, 3), model="counter")
+    assert result.valid is holds
+    assert result.algorithm == ("search" if holds else "bounds")
 
 
 def test_elements_of_a_set_are_independent() -> None:

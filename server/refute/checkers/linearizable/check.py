@@ -18,14 +18,16 @@ from refute.checkers.linearizable.containers import (
     Stack,
 )
 from refute.checkers.linearizable.coordination import Lease, Lock, Transactions
+from refute.checkers.linearizable.counter_bounds import out_of_bounds
 from refute.checkers.linearizable.explain import (
+    bounds_anomaly,
     cut,
     object_anomaly,
     order_anomaly,
     smallest,
     smallest_of,
-    transactions_anomaly,
     unexplained_anomaly,
+    unordered_anomaly,
 )
 from refute.checkers.linearizable.model import Model
 from refute.checkers.linearizable.personal import PersonalModel
@@ -33,7 +35,7 @@ from refute.checkers.linearizable.prepare import objects, tally
 from refute.checkers.linearizable.registers import UNKNOWN, KeyValue, Register
 from refute.checkers.linearizable.search import Finding, Timed, search
 from refute.checkers.linearizable.sources import Sources
-from refute.checkers.linearizable.transaction_order import refuted
+from refute.checkers.linearizable.transaction_order import log_refuted, refuted
 from refute.checkers.linearizable.unique_values import ALGORITHMS, ASSUMPTION, by_values
 from refute.checkers.linearizable.unique_writes import (
     by_zones,
@@ -210,10 +212,15 @@ def _one(history: History, model: Model, calls: list[Timed], meter: Meter) -> tu
         found = grown(calls, meter.check)
         if found is not None:
             return "graph", grown_anomaly(history, found, calls) if found.pattern else None
-    if isinstance(model, Transactions):
-        wrong = refuted(calls, meter.check)
+    if isinstance(model, Counter):
+        bounds = out_of_bounds(calls, model.initial)
+        if bounds is not None:
+            return "bounds", bounds_anomaly(history, bounds)
+    if isinstance(model, Transactions | Log):
+        ordered = refuted if isinstance(model, Transactions) else log_refuted
+        wrong = ordered(calls, meter.check)
         if wrong is not None:
-            return "saturation", transactions_anomaly(history, wrong) if wrong else None
+            return "saturation", unordered_anomaly(history, wrong) if wrong else None
     if isinstance(model, Register) and not any(timed.call.kind == "append" for timed in calls):
         source = Sources(calls, model.initial).unexplained()
         if source is not None:

@@ -32,7 +32,8 @@ class ObjectModel(Model):
         return call.kind in self.reading
 
 
-def _number(value: Any, default: int | None = None) -> int:
+def whole_number(value: Any, default: int | None = None) -> int:
+    """The number of a counter's call, `default` where there is none. Raises CheckerError."""
     if value is None and default is not None:
         return default
     if isinstance(value, float) and not value.is_integer():
@@ -61,7 +62,7 @@ class Counter(ObjectModel):
     reading = frozenset({"read"})
 
     def __init__(self, initial: Any = 0) -> None:
-        self.initial = 0 if initial is None else _number(initial)
+        self.initial = 0 if initial is None else whole_number(initial)
 
     def init(self) -> State:
         """The initial number."""
@@ -69,10 +70,10 @@ class Counter(ObjectModel):
 
     def step(self, state: State, call: Call) -> tuple[bool, State]:
         """Additions always fit; answers must be the number before or after."""
-        now = _number(state)
+        now = whole_number(state)
         if call.kind == "read":
             return now == call.output, state
-        after = now + _number(call.input, 1) * (-1 if call.kind == "sub" else 1)
+        after = now + whole_number(call.input, 1) * (-1 if call.kind == "sub" else 1)
         if call.known and call.kind == "add-and-get":
             return after == call.output, after
         if call.known and call.kind == "get-and-add":
@@ -312,4 +313,5 @@ def _told(call: Call) -> Iterator[tuple[int, Any]]:
 
 __all__ = [
     "Counter", "Log", "Multiset", "ObjectModel", "PriorityQueue", "Queue", "Set", "Stack", "members",
+    "whole_number",
 ]  # fmt: skip

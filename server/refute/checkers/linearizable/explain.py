@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from refute.checkers.linearizable.counter_bounds import OutOfBounds
 from refute.checkers.linearizable.model import Model
 from refute.checkers.linearizable.search import NEVER, Finding, Timed, search, until
 from refute.checkers.linearizable.sources import Sources, Unexplained, looks, observed, produced
@@ -180,10 +181,19 @@ def object_anomaly(history: History, few: Sequence[Timed], stuck: Timed) -> Anom
     )
 
 
-def transactions_anomaly(history: History, few: Sequence[Timed]) -> Anomaly:
-    """The anomaly of a few transactions that have no order in real time."""
+def bounds_anomaly(history: History, found: OutOfBounds) -> Anomaly:
+    """The anomaly of a counter's answer that its changes do not allow."""
+    rows = sorted({found.call.row, *(change.row for change in found.changes)})
+    last = what(history.operations[found.call.row])
+    held = f"{found.least}" if found.least == found.most else f"between {found.least} and {found.most}"
+    sentence = f"{last}, although what had been added makes it {held} at that time"
+    return Anomaly("not linearizable", sentence, tuple(history.operations[row] for row in rows))
+
+
+def unordered_anomaly(history: History, few: Sequence[Timed]) -> Anomaly:
+    """The anomaly of a few operations that name what they saw, and have no order in real time."""
     operations = tuple(history.operations[timed.row] for timed in sorted(few, key=lambda timed: timed.row))
-    count = f"these {len(few)} transactions" if len(few) > 1 else "this transaction"
+    count = f"these {len(few)} operations" if len(few) > 1 else "this operation"
     sentence = f"no order of {count} explains what was read and keeps real time"
     return Anomaly("not linearizable", sentence, operations)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from refute.checkers.linearizable.containers import members
+from refute.checkers.linearizable.model import Call
 from refute.checkers.linearizable.search import NEVER, Timed
 from refute.checkers.minimal import minimise
 from refute.checkers.real_time import interval_reduction
@@ -38,6 +40,7 @@ class _Key:
     last: dict[Hashable, int] = field(default_factory=dict)
     passing: dict[Hashable, int] = field(default_factory=dict)
     elements: dict[Hashable, int] = field(default_factory=dict)
+    pieces: dict[int, list[Hashable]] = field(default_factory=dict)
     chain: list[int] = field(default_factory=list)
     shown_by: int | None = None
 
@@ -105,6 +108,26 @@ def refuted(calls: Sequence[Timed], check: Callable[[], None]) -> list[Timed] | 
     return _few(question, [chosen[number] for number in found.nodes], by_row, check)
 
 
+def log_refuted(calls: Sequence[Timed], check: Callable[[], None]) -> list[Timed] | None:
+    """The same for a log that is read whole, as transactions of one append or one read of a list.
+
+    None as well where offsets were told or asked for.
+    """
+    by_row = {timed.row: timed for timed in calls}
+    plain: list[Timed] = []
+    for timed in calls:
+        kind, asked, answered, known, _ = timed.call
+        if kind == "append" and not (known and type(answered) is int):
+            micro = ("append", None, asked)
+        elif kind == "read-all" or (kind == "read" and asked is None):
+            micro = ("r", None, ("seq", *members(answered)))
+        else:
+            return None
+        plain.append(replace(timed, call=Call("txn", (micro,), None, known)))
+    found = refuted(plain, check)
+    return None if found is None else [by_row[timed.row] for timed in found]
+
+
 def _keys(calls: Sequence[Timed]) -> dict[Hashable, _Key] | None:
     """Who wrote what, or None where a value does not tell."""
     keys: dict[Hashable, _Key] = defaultdict(_Key)
@@ -121,6 +144,8 @@ def _keys(calls: Sequence[Timed]) -> dict[Hashable, _Key] | None:
                 entry.passing[latest[key]] = timed.row
                 del entry.last[latest[key]]
             (entry.elements if name == "append" else entry.last)[value] = timed.row
+            if name == "append":
+                entry.pieces.setdefault(timed.row, []).append(value)
             entry.writers[timed.row] = None
             latest[key] = value
     return dict(keys)
@@ -199,7 +224,7 @@ def _appender(
         if shown[:both] != other[:both]:
             raise _OddError(*sorted({row, reader}))
     writer = key.elements[shown[-1]]
-    whole = [value for value, owner in key.elements.items() if owner == writer]
+    whole = key.pieces[writer]
     if writer == row or list(shown[-len(whole) :]) != whole:
         raise _OddError(*sorted({row, writer}))
     return writer
@@ -207,14 +232,11 @@ def _appender(
 
 def _chain(shown: tuple[Hashable, ...], key: _Key, reader: int) -> list[int]:
     """The transactions in the order in which they appended; each of them in one piece."""
-    whole: dict[int, list[Hashable]] = defaultdict(list)
-    for value, owner in key.elements.items():
-        whole[owner].append(value)
     chain: list[int] = []
     place = 0
     while place < len(shown):
         owner = key.elements[shown[place]]
-        piece = whole[owner]
+        piece = key.pieces[owner]
         if list(shown[place : place + len(piece)]) != piece:
             raise _OddError(*sorted({owner, reader, *(key.elements[one] for one in shown)}))
         chain.append(owner)

@@ -34,7 +34,7 @@ MODEL_OPENINGS: Mapping[str, int] = {
     "lease": 300,
     **dict.fromkeys(("stack", "priority-queue"), 4_000),
     **dict.fromkeys(("set", "multiset"), 4_000),
-    "transactions": 2_000,
+    "transactions": 1_000,
     "log": 400,
     "queue": 20_000,
 }
