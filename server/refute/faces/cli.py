@@ -116,7 +116,7 @@ def _add_repository_commands(commands: Any) -> None:
         else:
             parser.add_argument("--revision", default="HEAD")
         if name == "claims":
-            parser.add_argument("--top", type=int, default=40)
+            parser.add_argument("--top", type=int, help="default: what promises enough, 40 at most")
         parser.set_defaults(tool=tool)
 
 

@@ -160,7 +160,7 @@ def _touched_claims(snapshot: RepositorySnapshot, surveyed: Survey, changes: Seq
         row.path: {number for number, _ in row.added} | {number for number, _ in row.removed}
         for row in changes
     }
-    whole = claims_of(snapshot, surveyed, top=40, keep=1500)
+    whole = claims_of(snapshot, surveyed, keep=1500)
     found = []
     for claim in whole.claims:
         places = [Place(path=claim.path, line=claim.line, end_line=claim.end_line), *claim.also_at]

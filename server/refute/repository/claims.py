@@ -30,6 +30,10 @@ from refute.repository.telling_code import RULES as CODE_RULES
 from refute.repository.weighing import conditions_of, default_of, polarity_of, threshold_of
 
 _MOST_COMPARED = 6000
+MOST_SHOWN, LEAST_SHOWN = 40, 10
+# Of the first thirty that a reader judged (tests/repository/gold/first), half of what is worth less promised
+# nothing: where a repository promises little, the first answer is short, and the rest waits to be asked for.
+PROMISING = 2.9
 _CONFIDENCE = {
     "document": 0.8,
     "doc-comment": 0.8,
@@ -49,8 +53,10 @@ _RULES = {
 }
 
 
-def extract_claims(snapshot: RepositorySnapshot, *, top: int = 40, keep: int = 600) -> ClaimSet:
+def extract_claims(snapshot: RepositorySnapshot, *, top: int | None = None, keep: int = 600) -> ClaimSet:
     """The claims of a snapshot in rank order: `top` are shown, `keep` are held for those who ask on.
+
+    Without `top`, those that promise enough are shown: at most 40, at least 10.
 
     Every quote has been compared with the lines at its citation, read anew; one that differs is withheld and
     counted. The answer for the same content is remembered, so that asking again is quick.
@@ -61,7 +67,7 @@ def extract_claims(snapshot: RepositorySnapshot, *, top: int = 40, keep: int = 6
             remembered = ClaimSet.model_validate_json(text)
             return remembered.model_copy(
                 update={
-                    "top": top,
+                    "top": _shown(remembered.promising, top),
                     "commit": snapshot.label,
                     "name": snapshot.name,
                     "notes": notices(snapshot),
@@ -85,7 +91,13 @@ def _key(snapshot: RepositorySnapshot, keep: int) -> str:
     return "claims:" + hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
 
 
-def claims_of(snapshot: RepositorySnapshot, surveyed: Survey, *, top: int, keep: int) -> ClaimSet:
+def _shown(promising: int, top: int | None) -> int:
+    return top if top is not None else max(LEAST_SHOWN, min(MOST_SHOWN, promising))
+
+
+def claims_of(
+    snapshot: RepositorySnapshot, surveyed: Survey, *, top: int | None = None, keep: int
+) -> ClaimSet:
     """As `extract_claims`, from a survey that is at hand."""
     rows = candidates(surveyed.files)
     clusters = near_duplicates(by_manner(by_learned_worth(rows[:_MOST_COMPARED])))
@@ -100,6 +112,7 @@ def claims_of(snapshot: RepositorySnapshot, surveyed: Survey, *, top: int, keep:
             withheld += 1
         else:
             claims.append(claim)
+    promising = sum(claim.score >= PROMISING for claim in claims)
     counted = Counter(claim.category for claim in claims)
     notes = list(notices(snapshot))
     if surveyed.cache_problem:
@@ -107,7 +120,8 @@ def claims_of(snapshot: RepositorySnapshot, surveyed: Survey, *, top: int, keep:
     return ClaimSet(
         name=snapshot.name,
         commit=snapshot.label,
-        top=top,
+        top=_shown(promising, top),
+        promising=promising,
         claims=tuple(claims),
         counts={category: counted.get(category, 0) for category in CATEGORIES},
         contradictions=tuple(find_contradictions(snapshot, surveyed, rows)),

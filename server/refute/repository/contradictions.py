@@ -1,9 +1,9 @@
 """Finds places where a repository contradicts itself, or promises what a default switches off.
 
-Five mechanisms, none of which knows a product: the same list in another order where one place says that the
+Six mechanisms, none of which knows a product: the same list in another order where one place says that the
 order matters; near-duplicates whose numbers differ; near-duplicates of which one denies; "one at a time"
-against "several at once" about the same thing; and a protection that a document advertises while the code
-turns an unset limit into none.
+against "several at once" about the same thing; a protection that a document advertises while the code
+turns an unset limit into none; and a setting with another default where it is documented than where it is set.
 """
 
 # ruff: noqa: E501  (patterns)
@@ -14,6 +14,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from refute.repository.differing_defaults import differing_defaults
 from refute.repository.file_kinds import role_of
 from refute.repository.lexicon import categories_of_word
 from refute.repository.mirror import RepositorySnapshot
@@ -32,6 +33,7 @@ _NEGATION = re.compile(
 _DENYING_PREFIX = re.compile(r"\b(?:un|non|in|dis|im|de|not|no)[ -]?(?=[a-z]{4})", re.I)
 _QUANTITY = re.compile(
     r"(?<![\w.-])(\d+(?:\.\d+)?)\s?(ms|milliseconds?|s|secs?|seconds?|minutes?|hours?|days?|[kmg]i?b|bytes?|times|retries)\b", re.I)  # fmt: skip
+_PROPER = re.compile(r"(?<=[\w,(/] )[A-Z]\w+|\b[A-Z]\w*[A-Z]\w*\b|\b[a-z]+[A-Z]\w*\b|\b\w+_\w+\b")
 _ONE = re.compile(r"\bone (?:\w+ )?at a time\b|\bonly one (?:\w+ ){1,3}(?:at (?:a|any) time|may|can)\b", re.I)
 _MANY = re.compile(r"\b(multiple|several|arbitrary|more than one|any number of|simultaneous\w*)\b", re.I)
 # What holds in one of several modes denies nothing of the others.
@@ -57,6 +59,7 @@ def find_contradictions(
         *_one_against_many(said, index),
         *_duplicates_that_differ(said, index),
         *_protection_that_is_off(snapshot, surveyed, said, index),
+        *differing_defaults(surveyed.files),
     ]
     found.sort(key=lambda row: (-row.confidence, str(row.a), str(row.b)))
     yield from _once_each(found)[:_MOST]
@@ -200,7 +203,11 @@ def _clause_around(text: str, start: int, end: int) -> frozenset[str]:
 
 
 def _duplicates_that_differ(rows: Sequence[Candidate], index: _Index) -> Iterator[Contradiction]:
-    """Near-duplicates in different files with another number for the same unit, or one of which denies."""
+    """Near-duplicates in different files with another number for the same unit, or one of which denies.
+
+    Where a file says both, it speaks of two things: `storeIfAbsent` and `storeIfExists` stand beside each other.
+    """
+    spoken_at = {(row.statement.text.replace("’", "'"), row.path) for row in rows}
     for at, row in enumerate(rows):
         mine = index.stems[at]
         if len(mine) < 6:
@@ -220,7 +227,8 @@ def _duplicates_that_differ(rows: Sequence[Candidate], index: _Index) -> Iterato
             common_units = set(numbers[0]) & set(numbers[1])
             differing = [unit for unit in common_units if numbers[0][unit] != numbers[1][unit]]
             single = all(len(held[unit]) == 1 for held in numbers for unit in differing)
-            if differing and single and len(numbers[0]) == len(numbers[1]):
+            apart = differing and _of_different_things(row.statement.text, theirs.statement.text)
+            if differing and single and len(numbers[0]) == len(numbers[1]) and not apart:
                 unit = sorted(differing)[0]
                 note = f"{sorted(numbers[0][unit])} against {sorted(numbers[1][unit])} {unit}."
                 yield _made("number differs", row, theirs, note, 0.4 + 0.5 * alike)
@@ -234,6 +242,8 @@ def _duplicates_that_differ(rows: Sequence[Candidate], index: _Index) -> Iterato
                 and len(words) <= 2
                 and only_denial
                 and not _opposites(row, theirs)
+                and (said[0], theirs.path) not in spoken_at
+                and (said[1], row.path) not in spoken_at
             ):
                 yield _made(
                     "polarity differs",
@@ -242,6 +252,12 @@ def _duplicates_that_differ(rows: Sequence[Candidate], index: _Index) -> Iterato
                     "One of two almost equal sentences denies.",
                     0.5 + 0.4 * alike,
                 )
+
+
+def _of_different_things(a: str, b: str) -> bool:
+    """Whether each names something that the other does not: what holds in MySQL denies nothing of PostgreSQL."""
+    names = [frozenset(_PROPER.findall(text)) for text in (a, b)]
+    return bool(names[0] - names[1]) and bool(names[1] - names[0])
 
 
 def _opposites(a: Candidate, b: Candidate) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from refute.repository.comments import clean_comment, comment_paragraphs, scan_comments
+from refute.repository.defaults import NamedDefault, coded_defaults, documented_defaults
 from refute.repository.descriptions import descriptions_in, is_interface
 from refute.repository.file_kinds import (
     COMMENTED,
@@ -71,6 +72,7 @@ class FileFacts:
     definitions: tuple[Definition, ...] = ()
     tests: tuple[TestCase, ...] = ()
     marks: tuple[tuple[str, int, str], ...] = ()
+    defaults: tuple[NamedDefault, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
     def to_json(self) -> str:
@@ -83,6 +85,7 @@ class FileFacts:
                 [list(asdict(row).values()) for row in self.definitions],
                 [list(asdict(row).values()) for row in self.tests],
                 self.marks,
+                [list(asdict(row).values()) for row in self.defaults],
                 self.notes,
             ]
         )
@@ -90,7 +93,7 @@ class FileFacts:
     @classmethod
     def from_json(cls, text: str) -> FileFacts:
         """The inverse of `to_json`."""
-        language, lines, statements, definitions, tests, marks, notes = json.loads(text)
+        language, lines, statements, definitions, tests, marks, defaults, notes = json.loads(text)
         return cls(
             language,
             lines,
@@ -98,6 +101,7 @@ class FileFacts:
             tuple(Definition(*row) for row in definitions),
             tuple(TestCase(*row) for row in tests),
             tuple((kind, line, shown) for kind, line, shown in marks),
+            tuple(NamedDefault(*row) for row in defaults),
             tuple(notes),
         )
 
@@ -124,7 +128,13 @@ def read_facts(path: str, data: bytes) -> FileFacts:
         return FileFacts(language, len(lines), notes=(*notes, "a line over 20,000 characters"))
     test = role_of(path) == "test"
     if language in PROSE:
-        return FileFacts(language, len(lines), tuple(_from_prose(text, language)), notes=tuple(notes))
+        return FileFacts(
+            language,
+            len(lines),
+            tuple(_from_prose(text, language)),
+            defaults=tuple(documented_defaults(lines)),
+            notes=tuple(notes),
+        )
     if _says_generated(lines):
         return FileFacts(language, len(lines), marks=tuple(find_marks(lines)), notes=(*notes, "generated"))
     syntax = Syntax((), (), False)
@@ -173,6 +183,7 @@ def read_facts(path: str, data: bytes) -> FileFacts:
         syntax.definitions,
         tests,
         tuple(find_marks(lines)),
+        tuple(coded_defaults(lines)) if language in GRAMMARS and not test else (),
         tuple(notes),
     )
 

@@ -62,7 +62,7 @@ _GENERATED = re.compile(
     r"swagger\.json|\.pb\.validate\.go)$|(^|/)(generated?|__generated__|gen|dist|build/generated)/", re.I)  # fmt: skip
 _TEST_FOLDER = re.compile(
     r"(^|/)(tests?|t|multi-jvm|[\w-]+[-_]tests?|testing|spec|specs|__tests__|testdata|fixtures?|itest|integration[_-]?tests?|e2e|"
-    r"[\w.-]*[._-]tests?|UnitTests?|[\w.]*\.Tests?|src/(test|it|jmh)|fuzz|testsuite|testutils?|test[_-]\w+)/",
+    r"[\w.-]*[._-]tests?|UnitTests?|[\w.]*\.Tests?|[\w.]*(?-i:Tests)|src/(test|it|jmh)|fuzz|testsuite|testutils?|test[_-]\w+)/",
     re.I)  # fmt: skip
 _TEST_FILE = re.compile(
     r"(_test\.(go|cc|cpp|exs|rb|py|clj|c|dart)|_tests?\.(rs|zig)|_fuzz\.zig|(^|/)test_[^/]*\.\w+|(^|/)tests?\.(rs|py|js|ts|go)|"

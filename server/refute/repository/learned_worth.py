@@ -1,8 +1,9 @@
 """How much the words of a sentence add to the odds that a reader would put it on a list of claims.
 
-A linear model (logistic regression with a quadratic penalty), fitted to lists that readers made by hand by
-`benchmarks/fit_worth.py`. Only words that stand in many repositories have a weight, so that none is a
-product's own. The worth that our rules give is one of its inputs, and the scale is that of the rules.
+A linear model (logistic regression with a quadratic penalty), fitted by `benchmarks/fit_worth.py` to lists
+that readers made by hand, and to what a reader said of the first thirty claims of further repositories. Only
+words that stand in many repositories have a weight, so that none is a product's own. The worth that our rules
+give is one of its inputs, and the scale is that of the rules.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from refute.repository.file_kinds import role_of
+from refute.repository.manner import under_failure
 from refute.repository.ranking import Candidate
 from refute.repository.sentences import stem, words_of
 
@@ -33,6 +35,11 @@ def features(row: Candidate) -> Iterator[tuple[str, float]]:
     yield f"channel {said.channel}", 1.0
     yield f"role {role_of(row.path)}", 1.0
     yield f"category {said.category}", 1.0
+    yield "sentences", min(said.text.count(". "), 4) / 4
+    if under_failure(said.text):
+        yield "under failure", 1.0
+    if words:
+        yield f"starts {words[0]}", 1.0
     for kind in set(said.reasons):
         yield f"promise {kind}", 1.0
     for word in {stem(word) for word in words if len(word) > 2}:

@@ -100,7 +100,14 @@ class Claim(Fact):
 class Contradiction(Fact):
     """Two places of the repository that cannot both be right, or a promise that a default switches off."""
 
-    kind: Literal["order differs", "number differs", "polarity differs", "default is off", "one against many"]
+    kind: Literal[
+        "order differs",
+        "number differs",
+        "polarity differs",
+        "default is off",
+        "one against many",
+        "default differs",
+    ]
     note: str
     a: Place
     a_quote: str
@@ -110,11 +117,16 @@ class Contradiction(Fact):
 
 
 class ClaimSet(Fact):
-    """The claims of one snapshot in rank order. `claims` holds all that were kept, `top` how many to show."""
+    """The claims of one snapshot in rank order.
+
+    `claims` holds all that were kept, `top` how many to show, `promising` how many promise enough to be
+    shown unasked.
+    """
 
     name: str
     commit: str
     top: int
+    promising: int = 0
     claims: tuple[Claim, ...]
     counts: dict[str, int]
     contradictions: tuple[Contradiction, ...] = ()

@@ -49,6 +49,13 @@ _ASIDE = re.compile(
     r"(^|/)(cli|cmd|ctl|client|clients|ui|console|web|metrics?|logging|stats|compat|legacy|internal/testutil|mocks?|contributor[-_]?guide|contributing|triage|grammar|parser|admin-ui|reports?|proposals?|kips?|adr|faq)(/|$|\.)",
     re.I,
 )
+# What it sets is another program: a linter, a checker of licences, somebody else's server in a container.
+_OF_OTHERS = re.compile(
+    r"(^|/)(deny|clippy|rustfmt|typos|taplo|release-plz|renovate|codecov|lerna|turbo|phpstan|psalm|mkdocs)\.(ya?ml|toml|json5?|neon|xml)(\.dist)?$|"
+    r"(^|/)\.[\w-]+(\.[\w-]+)*\.(ya?ml|toml|json|exs|cfg|ini)$|(^|/)(deployments?|docker-compose|compose)/.*\.(ya?ml|toml|ini|cnf|conf)$|"
+    r"(^|/)[\w-]*(?:research|prior[-_]?art)[\w-]*\.(md|rst|txt|adoc)$|(^|/)upgrad(?:e|ing)[\w-]*\.(md|rst|txt|adoc)$",
+    re.I,
+)  # fmt: skip
 _TELLING = re.compile(
     r"guarante|consisten|reliab|durab|persist|order|semantic|fail|deliver|ack|safe|isolation|atomic|lock|timeout|retr|"
     r"recover|replicat|lease|transaction|unique|idempot|duplicat|stall|shutdown|limit|election|quorum|session|watch|"
@@ -119,6 +126,8 @@ def path_worth(path: str) -> float:
     worth += 0.2 if topics else 0.0
     if _ASIDE.search(path):
         worth -= 0.5
+    if _OF_OTHERS.search(path):
+        worth -= 2.0
     if _ROOT.match(path):
         worth += 0.2
     return worth

@@ -50,7 +50,7 @@ def claims_text(found: ClaimSet, limit: int, start: int = 0) -> str:
     shown = found.claims[start : start + found.top]
     lines = [
         f"{found.name} at {found.commit[:12]}: {len(found.claims)} claims kept of {found.candidates} candidate sentences; "
-        f"{start + 1}-{start + len(shown)} shown. What stands in «» is quoted from the repository."
+        f"{start + 1}-{start + len(shown)} shown{_why_few(found, start + len(shown))}. What stands in «» is quoted from the repository."
     ]
     lines += [f"note: {note}" for note in found.notes]
     lines.append("by category: " + ", ".join(f"{name} {count}" for name, count in found.counts.items()))
@@ -69,6 +69,12 @@ def claims_text(found: ClaimSet, limit: int, start: int = 0) -> str:
     if found.without_grammar:
         lines.append(f"comments only, no grammar: {_counted(found.without_grammar)}")
     return _bounded(lines, limit, "claims")
+
+
+def _why_few(found: ClaimSet, shown: int) -> str:
+    if found.promising <= shown < len(found.claims):
+        return ", the rest promises little (ask for more with top)"
+    return ""
 
 
 def _claim_lines(claim: Claim) -> list[str]:

@@ -41,7 +41,7 @@ _FILES_OF_A_CROWD, _TESTS_OF_A_CROWD = 3, 40
 def discover_toolbox(snapshot: RepositorySnapshot, *, claims: ClaimSet | None = None) -> Toolbox:
     """The ways to test the product that are there, ranked; the tests by subsystem; what has no test."""
     surveyed = survey(snapshot)
-    claimed = claims if claims is not None else claims_of(snapshot, surveyed, top=40, keep=200)
+    claimed = claims if claims is not None else claims_of(snapshot, surveyed, keep=200)
     opened = {
         file.path: data.decode("utf-8", "replace")
         for file, data in snapshot.contents(f for f in snapshot.files if is_opened(f.path))

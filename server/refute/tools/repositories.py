@@ -35,9 +35,9 @@ class ScopeChangeRequest(Request):
 
 
 class ExtractClaimsRequest(RepositoryRequest):
-    """How many clusters are wanted, best first."""
+    """How many clusters are wanted, best first; without `top`, those that promise enough: 40 at most."""
 
-    top: int = Field(default=40, ge=1, le=600)
+    top: int | None = Field(default=None, ge=1, le=600)
 
 
 class RepositoryFacts(Answer):

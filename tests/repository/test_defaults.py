@@ -1,0 +1,158 @@
+"""A setting whose default is one thing where it is written down and another where it is set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from refute.repository.claims import LEAST_SHOWN, MOST_SHOWN, extract_claims
+from refute.repository.defaults import agree, coded_defaults, documented_defaults, words_of_name
+from refute.repository.mirror import open_repository
+from tests.repository.repositories import commit_files
+
+
+@pytest.mark.parametrize(
+    ("line", "value", "has_unit"),
+    [
+        ("private int maxRetries = 4 * 1024;", 4096.0, False),
+        ("public TimeSpan ShardDuration { get; set; } = TimeSpan.FromHours(1);", 3600.0, True),
+        ("defaultShutdownTimeout = 8 * time.Second", 8.0, True),
+        ("lock_timeout: Duration::from_secs(30),", 30.0, True),
+        ("const SEGMENT_BYTES: u64 = 1 << 20;", None, False),  # one word and its unit
+        ("uint64_t max_segment = 1 << 20;", 1048576.0, False),
+        ("max_attempts = compute(3)", None, False),
+        ("if max_attempts == 3 {", None, False),
+        ("max_attempts += 3", None, False),
+        ("this.maxAttempts = 3;", None, False),
+        ('"maxAttempts": 3,', 3.0, False),
+    ],
+)
+def test_what_code_sets(line: str, value: float | None, has_unit: bool) -> None:
+    found = [(float(row.value), row.has_unit) for row in coded_defaults([line])]
+    assert found == ([] if value is None else [(value, has_unit)])
+
+
+def test_what_a_document_says_in_a_table_an_item_and_below_a_heading() -> None:
+    text = """| Option | Default | What |
+|---|---|---|
+| `maxRetries` | 5 | how often |
+
+- `lock_timeout`: how long; defaults to 30 seconds
+
+### heartbeatInterval(number)
+
+How often. By default it is 10 minutes.
+
+The size defaults to 7.
+"""
+    found = [(row.name, float(row.value)) for row in documented_defaults(text.split("\n"))]
+    assert found == [("maxRetries", 5.0), ("lock_timeout", 30.0), ("heartbeatInterval", 600.0)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (("5.0", False), ("5000.0", False), True),  # seconds and milliseconds
+        (("60.0", True), ("1.0", False), True),
+        (("60.0", True), ("3600.0", True), False),
+        (("5.0", False), ("7.0", False), False),
+        (("true", False), ("false", False), False),
+        (("true", False), ("1.0", False), True),
+        (("0.0", False), ("7.0", False), True),  # nothing, or no limit
+    ],
+)
+def test_values_that_may_be_the_same_are(one: tuple[str, bool], other: tuple[str, bool], same: bool) -> None:
+    assert agree(one, other) is same and agree(other, one) is same
+
+
+def test_equal_settings_have_equal_words() -> None:
+    names = (
+        "lockTimeout",
+        "LOCK_TIMEOUT",
+        "lock-timeout-ms",
+        "server.lock_timeout_seconds",
+        "DefaultLockTimeout",
+    )
+    assert {words_of_name(name) for name in names} == {("lock", "timeout")}
+
+
+TABLE = "# Store\n\n| option | default |\n|---|---|\n| `sessionTimeout` | {} |\n"
+
+
+def kinds(folder: Path, files: dict[str, str]) -> list[tuple[str, str, int, str, int]]:
+    commit_files(folder, files)
+    with open_repository(folder, cache=folder.parent / "cache") as snapshot:
+        found = extract_claims(snapshot).contradictions
+    return [(row.kind, row.a.path, row.a.line, row.b.path, row.b.line) for row in found]
+
+
+def test_a_document_and_the_code_that_differ(tmp_path: Path) -> None:
+    code = "class Options {\n  private int sessionTimeout = 20;\n}\n"
+    found = kinds(tmp_path / "a", {"README.md": TABLE.format("30 seconds"), "Options.java": code})
+    assert found == [("default differs", "README.md", 5, "Options.java", 2)]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"README.md": TABLE.format("20 seconds")},
+        {
+            "README.md": TABLE.format("30"),
+            "Other.java": "class Other {\n  private int sessionTimeout = 30;\n}\n",
+        },
+        {"README.md": TABLE.format("30"), "docs/other.md": TABLE.format("40")},  # a name of several settings
+        {"docs/version-1.2/README.md": TABLE.format("30")},
+        {"examples/README.md": TABLE.format("30")},
+    ],
+)
+def test_what_may_be_another_setting_differs_from_nothing(tmp_path: Path, files: dict[str, str]) -> None:
+    code = "class Options {\n  private int sessionTimeout = 20;\n}\n"
+    assert kinds(tmp_path / "a", {"Options.java": code, **files}) == []
+
+
+@pytest.mark.parametrize(
+    ("comment", "differs"),
+    [
+        ("Default is 128.", True),
+        ("Default is 10240.", False),
+        ("Default is 128, if the machine is small.", False),
+        ("Default is 128 in tests; default is 10240 elsewhere.", False),
+        ("The channel_name default is 128.", False),  # speaks of another setting
+    ],
+)
+def test_a_comment_and_the_line_below_it(tmp_path: Path, comment: str, differs: bool) -> None:
+    code = f"// {comment}\nconst LOG_CHANNEL_SIZE: usize = 10240;\n"
+    found = kinds(tmp_path / "a", {"log.rs": code})
+    assert found == ([("default differs", "log.rs", 1, "log.rs", 2)] if differs else [])
+
+
+def test_the_same_sentence_of_two_products_denies_nothing(tmp_path: Path) -> None:
+    text = "-- These columns reach the maximum allowed key size of {} indexes ({} bytes): never make them longer.\nCREATE TABLE t (a INT);\n"
+    sql = {"a/mysql.sql": text.format("MySQL", 768), "a/postgres.sql": text.format("PostgreSQL", 2704)}
+    assert kinds(tmp_path / "a", sql) == []
+    alike = {"a/mysql.sql": text.format("MySQL", 768), "a/copy.sql": text.format("MySQL", 2704)}
+    assert [row[0] for row in kinds(tmp_path / "b", alike)] == ["number differs"]
+
+
+def test_a_file_that_says_both_speaks_of_two_things(tmp_path: Path) -> None:
+    both = (
+        "interface Store{0} {{\n  /** Atomically stores the record under the key only if it is not already persisted. */\n"
+        "  void putIfAbsent();\n  /** Atomically stores the record under the key only if it is already persisted. */\n"
+        "  void putIfPresent();\n}}\n"
+    )
+    files = {"Store.java": both.format(""), "StoreAsync.java": both.format("Async")}
+    assert kinds(tmp_path / "a", files) == []
+
+
+def test_a_repository_that_promises_little_answers_shortly(tmp_path: Path) -> None:
+    weak = "".join(
+        f"The {word} list of entries may be read by the user.\n\n" for word in "abcdefghijklmnopqrst"
+    )
+    strong = "An acknowledged {} write is never lost, even if the leader crashes before the {} snapshot is persisted.\n\n"
+    promises = "".join(strong.format(word, word) for word in ("red", "green", "blue"))
+    commit_files(tmp_path / "a", {"README.md": promises, "docs/lists.md": weak})
+    with open_repository(tmp_path / "a", cache=tmp_path / "cache") as snapshot:
+        first, wider = extract_claims(snapshot), extract_claims(snapshot, top=100)
+    assert first.top == LEAST_SHOWN < MOST_SHOWN
+    assert first.claims == wider.claims and wider.top == 100
