@@ -463,6 +463,21 @@ def test_a_bad_line_far_down_a_file_is_named_by_its_number(bad: str, tmp_path: P
     assert history.completeness.unreadable_lines == 1
 
 
+@pytest.mark.parametrize("write", [write_edn, write_jsonl])
+def test_a_process_that_goes_on_after_an_open_operation_can_be_written(tmp_path: Path, write: Any) -> None:
+    times = [(0, None), (10, None), (20, 30)]
+    operations = [
+        Operation(n, "a", "write", None, n, None, Outcome.INFO if end is None else Outcome.OK, start, end)
+        for n, (start, end) in enumerate(times)
+    ]
+    write(History(operations), tmp_path / "h")
+    again = load(tmp_path / "h")
+    assert [(op.input, op.outcome) for op in again.operations] == [
+        (op.input, op.outcome) for op in operations
+    ]
+    assert len({op.process for op in again.operations}) == 3
+
+
 @pytest.mark.parametrize(
     ("line", "what"),
     [

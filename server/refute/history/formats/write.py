@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,14 @@ def _events(history: History) -> Iterator[tuple[int, bool, int, Operation]]:
 
 
 def write_jsonl(history: History, path: str | os.PathLike[str]) -> None:
-    """Writes the event log that `read_history` reads. Raises HistoryError where it cannot."""
+    """Writes the event log that `read_history` reads. Raises HistoryError where it cannot.
+
+    A process goes on under another name after an operation that never completed: that one stays open.
+    """
+    left_open: Counter[Any] = Counter()
+
+    def name(process: Any) -> Any:
+        return f"{process}.{left_open[process]}" if left_open[process] else process
 
     def lines() -> Iterator[bytes]:
         yield orjson.dumps({**HEADER, "clock": history.clock}, option=orjson.OPT_APPEND_NEWLINE)
@@ -45,13 +53,19 @@ def write_jsonl(history: History, path: str | os.PathLike[str]) -> None:
         for time, opens, place, operation in _events(history):
             event: dict[str, Any]
             if opens:
-                event = {"event": "invoke", "id": place, "process": operation.process, "kind": operation.kind}
+                event = {
+                    "event": "invoke",
+                    "id": place,
+                    "process": name(operation.process),
+                    "kind": operation.kind,
+                }
                 event |= {"key": operation.key, "input": operation.input, "time_ns": time}
                 event |= {"node": operation.node, "epoch": operation.epoch}
                 if operation.phase is not Phase.MAIN:
                     event["phase"] = operation.phase.value
                 if operation.extra:
                     event["extra"] = dict(operation.extra)
+                left_open[operation.process] += operation.completed_ns is None
             else:
                 event = {"event": operation.outcome.value, "id": place, "output": operation.output}
                 event |= {"error": operation.error, "time_ns": time}
@@ -86,6 +100,8 @@ def write_edn(history: History, path: str | os.PathLike[str]) -> None:
             number = numbers[operation.process]
             if opens:
                 kind, text = "invoke", value(operation, operation.input)
+                if operation.completed_ns is None:
+                    del numbers[operation.process]
             else:
                 kind = operation.outcome.value
                 answered = operation.outcome is Outcome.OK and operation.output is not None
