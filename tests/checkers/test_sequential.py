@@ -45,6 +45,10 @@ def test_fast_and_slow_agree_on_small_histories(flavour: str) -> None:
     assert min(seen.values()) > 100, seen
 
 
+def test_unknown_compare_and_sets_that_may_see_each_other_end() -> None:
+    try_many("cas", range(27_109, 27_110))
+
+
 @many()
 @pytest.mark.parametrize("flavour", ["unique", "repeated", "cas", "unique-cas"])
 def test_fast_and_slow_agree_on_very_many_small_histories(flavour: str, seeds: range) -> None:

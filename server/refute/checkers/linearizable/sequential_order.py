@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -133,12 +134,23 @@ def _refuted(labels: _Labels, threads: Sequence[Thread], check: Callable[[], Non
 
 
 def _forced(key: int, strange: Timed, calls: Sequence[tuple[int, Timed]]) -> list[Timed]:
-    """The call; if it is unknown, with those who saw that it happened."""
-    chain = [strange]
-    while chain[-1].end == NEVER:
-        left = produced(chain[-1])
-        chain.append(next(timed for other, timed in calls if other == key and _saw(timed) == left))
-    return chain
+    """The call; if it is unknown, with the fewest who saw that it happened, the last of them answered.
+
+    Unknown compare-and-sets can see each other in a circle, so who was passed already is left out.
+    """
+    came_from: dict[int, Timed] = {}
+    todo = deque([strange])
+    while todo[0].end == NEVER:
+        last = todo.popleft()
+        left = produced(last)
+        for other, timed in calls:
+            if other == key and _saw(timed) == left and timed.row not in came_from and timed is not strange:
+                came_from[timed.row] = last
+                todo.append(timed)
+    chain = [todo[0]]
+    while chain[-1] is not strange:
+        chain.append(came_from[chain[-1].row])
+    return chain[::-1]
 
 
 def closed(model: Register, threads: Sequence[Thread], some: Sequence[Timed]) -> list[Thread]:
