@@ -112,3 +112,25 @@ def test_another_apostrophe_is_no_denial(tmp_path: Path) -> None:
         "An acknowledged message isn{}t replicated to every follower before the leader commits the offset.\n"
     )
     assert kinds(tmp_path / "a", {"README.md": text.format("'"), "docs/queue.md": text.format("’")}) == []
+
+
+def test_what_one_call_takes_with_and_another_without_is_no_denial(tmp_path: Path) -> None:
+    text = "If timestamps are enabled, start and limit of the range must point to a key {} timestamp part.\n"
+    files = {"README.md": text.format("with"), "docs/queue.md": text.format("without")}
+    assert kinds(tmp_path / "a", files) == []
+
+
+def test_lines_that_a_program_printed_differ_in_more_than_what_they_measured(tmp_path: Path) -> None:
+    text = "Write 2 must precede write 3, because it was acknowledged at index {}, {} seconds before that began.\n"
+    logged = {"docs/one.txt": text.format(307, "0.001"), "docs/two.txt": text.format(361, "0.160")}
+    assert kinds(tmp_path / "a", logged) == []
+    said = {"docs/one.txt": text.format(307, "0.001"), "docs/two.txt": text.format(307, "0.160")}
+    assert [row[0] for row in kinds(tmp_path / "b", said)] == ["number differs"]
+
+
+def test_arbitrary_ways_are_not_several_at_once(tmp_path: Path) -> None:
+    one = "Changes of the membership invariant must be applied one at a time, even after a crash.\n"
+    many = "Without a leader, changes of the membership invariant may be applied in arbitrary {} after a crash.\n"
+    found = {"README.md": one, "docs/why.md": many.format("numbers")}
+    assert [row[0] for row in kinds(tmp_path / "a", found)] == ["one against many"]
+    assert kinds(tmp_path / "b", {"README.md": one, "docs/why.md": many.format("ways")}) == []

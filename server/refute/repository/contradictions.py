@@ -33,9 +33,13 @@ _NEGATION = re.compile(
 _DENYING_PREFIX = re.compile(r"\b(?:un|non|in|dis|im|de|not|no)[ -]?(?=[a-z]{4})", re.I)
 _QUANTITY = re.compile(
     r"(?<![\w.-])(\d+(?:\.\d+)?)\s?(ms|milliseconds?|s|secs?|seconds?|minutes?|hours?|days?|[kmg]i?b|bytes?|times|retries)\b", re.I)  # fmt: skip
+_BARE = re.compile(r"\d+(?:\.\d+)?")
 _PROPER = re.compile(r"(?<=[\w,(/] )[A-Z]\w+|\b[A-Z]\w*[A-Z]\w*\b|\b[a-z]+[A-Z]\w*\b|\b\w+_\w+\b")
 _ONE = re.compile(r"\bone (?:\w+ )?at a time\b|\bonly one (?:\w+ ){1,3}(?:at (?:a|any) time|may|can)\b", re.I)
-_MANY = re.compile(r"\b(multiple|several|arbitrary|more than one|any number of|simultaneous\w*)\b", re.I)
+_MANY = re.compile(
+    r"\b(multiple|several|arbitrary(?! (?:ways?|orders?|points?|moments?|times?)\b)|more than one|any number of|simultaneous\w*)\b",
+    re.I,
+)
 # What holds in one of several modes denies nothing of the others.
 _OF_A_MODE = re.compile(r"\b(?:in|under|with) (?:this|that|such a|the \w+|\w+) mode\b", re.I)
 # A limit on how many says nothing of how large, and the other way round.
@@ -228,7 +232,8 @@ def _duplicates_that_differ(rows: Sequence[Candidate], index: _Index) -> Iterato
             differing = [unit for unit in common_units if numbers[0][unit] != numbers[1][unit]]
             single = all(len(held[unit]) == 1 for held in numbers for unit in differing)
             apart = differing and _of_different_things(row.statement.text, theirs.statement.text)
-            if differing and single and len(numbers[0]) == len(numbers[1]) and not apart:
+            logged = _counted(row.statement.text) != _counted(theirs.statement.text)
+            if differing and single and len(numbers[0]) == len(numbers[1]) and not apart and not logged:
                 unit = sorted(differing)[0]
                 note = f"{sorted(numbers[0][unit])} against {sorted(numbers[1][unit])} {unit}."
                 yield _made("number differs", row, theirs, note, 0.4 + 0.5 * alike)
@@ -236,6 +241,7 @@ def _duplicates_that_differ(rows: Sequence[Candidate], index: _Index) -> Iterato
             denied = len(_NEGATION.findall(said[0])) - len(_NEGATION.findall(said[1]))
             spoken = set(words_of(said[0])) ^ set(words_of(said[1]))
             only_denial = len(spoken) <= 3 and any(_NEGATION.fullmatch(word) for word in spoken)
+            only_denial &= not {"with", "without"} <= spoken  # each tells what its own call takes
             if (
                 abs(denied) == 1
                 and alike >= 0.88
@@ -252,6 +258,11 @@ def _duplicates_that_differ(rows: Sequence[Candidate], index: _Index) -> Iterato
                     "One of two almost equal sentences denies.",
                     0.5 + 0.4 * alike,
                 )
+
+
+def _counted(text: str) -> frozenset[str]:
+    """The numbers without a unit; where these differ too, the two are lines of what a program printed."""
+    return frozenset(_BARE.findall(_QUANTITY.sub(" ", text)))
 
 
 def _of_different_things(a: str, b: str) -> bool:

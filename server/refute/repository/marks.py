@@ -12,26 +12,35 @@ from refute.repository.sieve import Sieve
 from refute.repository.telling_code import fail_open_lines
 
 _MOST_OF_A_KIND = 4
+_MOST_LOOKED_AT = 60
+# A line that only names a package says less than one that does something with it.
+_NAMING = re.compile(
+    r"\s*(?:import|using|use|from|namespace|package|#\s*include|require(?:_once)?)\b(?!\s*(?:GenServer|Mix|Plug|Ecto|Oban))"
+)
 _KINDS: tuple[tuple[str, str], ...] = (
     ("persistence", r"\b(?:fsync|fdatasync|F_FULLFSYNC|FlushFileBuffers|rocksdb|leveldb|bbolt|bolt\.Open|sqlite3?|lmdb|badger|"
                     r"FileChannel\.force|force\(true\)|mmap|write_?ahead|\w*WAL\b|journal|os\.OpenFile|\.Sync\(\)|sync_all|"
-                    r"CREATE TABLE|ActiveRecord|sequelize)"),
+                    r"CREATE TABLE|ActiveRecord|sequelize|Ecto\.Repo|Repo\.transaction|EntityManager\b|JdbcTemplate|DbContext\b|"
+                    r"ioredis|redis\.call\(|new Redis\(|Redis\.new\b|Redis(?:Factory|Client|Connection|Template)\b)"),
     ("replication", r"\b(?:raft|paxos|zab|quorum|replicat\w+|AppendEntries|RequestVote|appendEntries|viewstamped|gossip|"
                     r"(?:become|step_?down)\w*[Ll]eader|become_?(?:leader|follower)|leader_?election|PSYNC|anti_?entropy|crdt)"),
-    ("rpc", r"\b(?:grpc\.NewServer|^service \w+|rpc \w+\s*\(|RegisterService|tonic::|netty|ServerBootstrap|thrift|brpc|"
+    ("rpc", r"\b(?:grpc\.NewServer|^service \w+|rpc \w+\s*\(|RegisterService|tonic::|netty\b|ServerBootstrap|thrift|brpc|"
             r"net/rpc|tarpc|GenServer|gen_server|gen_statem|register_command|redisCommandTable)"),
     ("rest", r"(?:\bhttp\.Handle(?:Func)?\b|\.HandleFunc\(|@(?:Get|Post|Put|Delete|Request)Mapping|@(?:app|router|blueprint)\.(?:route|get|post)|"
-             r"\brouter\.(?:get|post|put|delete)\(|express\(\)|\bMux\b|MapGet\(|Sinatra|Rack::|axum::|actix_web|@Path\()"),
+             r"\brouter\.(?:get|post|put|delete)\(|express\(\)|\bMux\b|MapGet\(|Sinatra|Rack::|axum::|actix_web|@Path\(|"
+             r"\bRoute::(?:get|post|put|patch|delete|resource)\(|\bPlug\.Router\b|\bHttpRoutes\.of\b|\brouting \{|\bpathPrefix\(|"
+             r"^\s*(?:get|post|put|patch|delete|resources) [\"'/:]/?\w[^\n]*(?:\bdo\b|Controller|=>|to:))"),
     ("listener", r"\b(?:net\.Listen\w*|TcpListener|ServerSocket\w*|anetTcpServer|asyncio\.start_server|createServer|bind\s*\(\s*\w*sock\w*|"
                  r"ListenAndServe\w*|tls\.Listen|gen_tcp:listen|TCPServer)"),
-    ("cli", r"\b(?:cobra\.Command|flag\.Parse|argparse|click\.command|clap::|structopt|OptionParser|commander|"
-            r"getopt(?:_long)?|CommandLine|picocli|JCommander|main\s*\(\s*(?:int argc|String\b|\)|args))"),
+    ("cli", r"(?:\b(?:cobra\.Command|flag\.Parse|argparse|click\.command|clap::|structopt|OptionParser|"
+            r"getopt(?:_long)?|CommandLine|picocli|JCommander|main\s*\(\s*(?:int argc|String\b|\)|args)|use Mix\.Task\b|extends App\b)|"
+            r"[\"']commander[\"']|\$signature = [\"'])"),
     ("wire format", r"\b(?:syntax = \"proto[23]\"|protobuf|msgpack|MessagePack|\w*[Pp]rotocol_?[Vv]ersion|magic_?number|MAGIC|flatbuffers|avro|"
-                    r"RESP[23]?|encoding/binary|ByteBuffer|struct\.pack)"),
-    ("disk format", r"\b(?:crc32\w*|Crc32\w*|checksum\w*|file_?format|FORMAT_VERSION|RDB_VERSION|segment_?file|snapshot_?file|SSTable|manifest)"),
+                    r"RESP[23]?|encoding/binary|binary\.(?:Big|Little)Endian|ByteOrder\b|putInt\(|putLong\(|writeInteger\(|struct\.pack)"),
+    ("disk format", r"\b(?:crc32\w*|Crc32\w*|checksum\w*|file_?format|FORMAT_VERSION|RDB_VERSION|segment_?file|snapshot_?file|SSTable|MANIFEST\b|[Mm]anifest_?(?:[Ff]ile|[Ll]og|[Ee]dit)\w*)"),
     ("background", r"\b(?:time\.NewTicker|time\.Tick|time\.AfterFunc|ScheduledExecutor\w*|setInterval|tokio::spawn|threading\.Thread|Thread\.new|"
                    r"aeCreateTimeEvent|serverCron|bio_\w+|cron\w*|Timer\(|BackgroundService|IHostedService|Process\.send_after|"
-                   r"erlang:send_after|timer:send|daemon_?thread|[Ss]cheduler)"),
+                   r"erlang:send_after|timer:send|daemon_?thread|[Ss]cheduler\b|ShouldQueue\b|Oban\.Worker|ActiveJob::|Sidekiq::\w+|shared_task\b)"),
     ("auth", r"\b(?:authenticat\w+|authoriz\w+|\w*ACL\w*|rbac|RBAC|jwt|JWT|tls\.Config|SSLContext|mTLS|sasl|SASL|permission\w*|tenant\w*|"
              r"namespace_?id|nkeys?|bcrypt)"),
     ("observability", r"\b(?:prometheus|opentelemetry|OpenTelemetry|otel|expvar|statsd|micrometer|MetricRegistry|go-metrics|metrics\.\w+|"
@@ -48,20 +57,31 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("acknowledgement", r"\b(?:acks?_late|basic\.ack|basic_ack|nack|requeue\w*|visibility_timeout|max_deliver\w*|ack_wait|AckPolicy|"
                         r"dedup\w*|idempot\w+|exactly_?once)"),
 )  # fmt: skip
-_COMPILED = {kind: re.compile(pattern) for kind, pattern in _KINDS}
+_COMPILED = {kind: re.compile(pattern, re.M) for kind, pattern in _KINDS}
 _SIEVE = Sieve(_COMPILED)
 
 
 def find_marks(lines: Sequence[str]) -> Iterator[tuple[str, int, str]]:
-    """`(kind, line, text)`: at most four of a kind a file; linear."""
+    """`(kind, line, text)`: at most four of a kind a file; linear.
+
+    A line that names a package stands for a file only where no other line of that kind does.
+    """
     text = "\n".join(lines)
     if len(text) > 2_000_000:
         return
     for kind in _SIEVE.possible(text):
-        line = position = 0
-        for found in islice(_COMPILED[kind].finditer(text), _MOST_OF_A_KIND):
-            line += text.count("\n", position, found.start())
-            position = found.start()
+        rows = list(_rows(_COMPILED[kind], text))
+        doing = [line for line in rows if not _NAMING.match(lines[line])]
+        for line in doing[:_MOST_OF_A_KIND] or rows[:1]:
             yield kind, line + 1, lines[line].strip()[:160]
     for row in islice(fail_open_lines(lines), _MOST_OF_A_KIND):
         yield "fail-open", row.line, row.text[:160]
+
+
+def _rows(pattern: re.Pattern[str], text: str) -> Iterator[int]:
+    line = position = 0
+    for found in islice(pattern.finditer(text), _MOST_LOOKED_AT):
+        at = found.start() + len(found[0]) - len(found[0].lstrip())
+        line += text.count("\n", position, at)
+        position = at
+        yield line

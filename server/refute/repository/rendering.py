@@ -113,10 +113,13 @@ def map_text(found: RepositoryMap, limit: int) -> str:
     ]
     lines.append("components:")
     for part in found.components:
-        marks = ", ".join(f"{kind} {count}" for kind, count in part.marks.items())
-        lines.append(
-            f"  {part.path}: {part.lines} lines in {part.files} files ({', '.join(part.languages)}), {part.tests} tests; {marks}"
-        )
+        has = (
+            [f"{part.tests} tests"] if part.tests else []
+        )  # many languages keep them in a folder of their own
+        has += [f"{kind} {count}" for kind, count in part.marks.items()]
+        languages = ", ".join(part.languages)
+        about = f"  {part.path}: {part.lines} lines in {part.files} files ({languages})"
+        lines.append("; ".join([about, ", ".join(has)]) if has else about)
     kind = ""
     for item in found.items:
         if item.kind != kind:
