@@ -47,6 +47,7 @@ def diaries(
     run: str = "run",
     hang_s: float = HANG_S,
     file_system: str | None = None,
+    calls_through: str | None = None,
     **changes: Any,
 ) -> Iterator[Room]:
     """A running system, prepared for these kinds of storage faults; afterwards nothing of it may be left."""
@@ -65,6 +66,7 @@ def diaries(
             on_event=events.append,
             wanted=frozenset(("storage", kind) for kind in wanted),
             file_system=file_system,
+            calls_through=calls_through,
             hang_s=hang_s,
         ) as nemesis,
     ):

@@ -37,6 +37,17 @@ def test_the_file_system_is_the_one_that_a_step_or_a_schedule_asks_for(
     assert ("storage", "power-loss") in stepped.faults & scheduled.faults
 
 
+@pytest.mark.parametrize(
+    ("asked", "through"), [({}, None), ({"through": "any"}, None), ({"through": "preload"}, "preload")]
+)
+def test_failing_calls_go_through_what_the_first_of_the_faults_asks_for(
+    asked: dict[str, Any], through: str | None
+) -> None:
+    fails = {"plane": "storage", "kind": "io-error", "node": "n1", **asked}
+    (arm,) = scenario(steps=[{"fault": {**fails, "through": "any"}}, {"fault": fails}]).arms()
+    assert (arm.calls_through, arm.file_system) == (through, None)
+
+
 def test_the_file_system_may_be_swept() -> None:
     cut = {"plane": "storage", "kind": "power-loss", "node": "n1", "file_system": "$on"}
     arms = scenario(sweep={"on": ["ext4", "fuse"]}, steps=[{"fault": cut}]).arms()

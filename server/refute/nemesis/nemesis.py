@@ -51,7 +51,8 @@ class Nemesis:
     nemesis is left last. `on_event` is told of every step in the life of a fault, as it happens. `wanted` are
     the faults (plane, kind) that may be asked for, beyond those of the planes that are always there;
     `clients` is what the clients of the run look at before they send, `file_system` on which one the nodes'
-    data have to be for faults of storage, None where any will do.
+    data have to be for faults of storage, None where any will do; `calls_through` what makes their calls
+    fail, None for what works.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Nemesis:
         wanted: frozenset[tuple[str, str]] = frozenset(),
         clients: ClientRules | None = None,
         file_system: str | None = None,
+        calls_through: str | None = None,
         ttl_s: float = TTL_S,
         hang_s: float = HANG_S,
     ) -> None:
@@ -78,6 +80,7 @@ class Nemesis:
         self._wanted = wanted
         self._clients = clients
         self._file_system = file_system
+        self._calls_through = calls_through
         self._on_event = on_event or _nobody
         self._ttl_s, self._hang_s = ttl_s, hang_s
         self._lock = threading.RLock()
@@ -132,6 +135,7 @@ class Nemesis:
             *(self.cluster, self.run_dir, self._ledger, self._rng, self.environment, self._wanted),
             self._clients,
             self._file_system,
+            self._calls_through,
         )
         placement = Placement()
         for plane in planes_for(site):

@@ -34,7 +34,8 @@ class Site:
 
     `wanted` are the faults (plane, kind) that the run may ask for: a plane that has to change how nodes are
     started does so only for these. `clients` is what the clients of the run look at before they send.
-    `file_system` names the one on which the nodes' data have to be, None where any will do.
+    `file_system` names the one on which the nodes' data have to be, None where any will do; `calls_through`
+    what makes their calls fail (`strace`, `preload`), None for what works.
     """
 
     cluster: Cluster
@@ -45,6 +46,7 @@ class Site:
     wanted: frozenset[tuple[str, str]] = frozenset()
     clients: ClientRules | None = None
     file_system: str | None = None
+    calls_through: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ _MODULES = {
     "true-time": "refute.nemesis.clock.undo",
     "detach": "refute.nemesis.storage.undo",
     "empty": "refute.nemesis.storage.undo",
+    "let-through": "refute.nemesis.storage.undo",
     "remount": "refute.nemesis.storage.undo",
     "remove-copies": "refute.nemesis.storage.undo",
     "remove-image": "refute.nemesis.storage.undo",

@@ -256,7 +256,15 @@ class BoundArm:
     @property
     def file_system(self) -> str | None:
         """On which one the first of its faults that says so wants the nodes' data; None for any."""
-        asked = (action.parameters.get("file_system", "any") for action in self._actions())
+        return self._first_asked("file_system")
+
+    @property
+    def calls_through(self) -> str | None:
+        """What the first of its faults that says so wants failing calls to go through; None for any."""
+        return self._first_asked("through")
+
+    def _first_asked(self, parameter: str) -> str | None:
+        asked = (action.parameters.get(parameter, "any") for action in self._actions())
         return next((name for name in asked if name != "any"), None)
 
     def _actions(self) -> Iterator[FaultAction]:

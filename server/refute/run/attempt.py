@@ -50,6 +50,7 @@ def run_attempt(spec: AttemptSpec, folder: Path, *, say: Say, stop: threading.Ev
                 stop=stop,
                 wanted=arm.faults,
                 file_system=arm.file_system,
+                calls_through=arm.calls_through,
             ) as stage:
                 timeline.mark("phase", "start")
                 stage.start()

@@ -52,6 +52,7 @@ class Stage:
         stop: threading.Event,
         wanted: frozenset[tuple[str, str]] = frozenset(),
         file_system: str | None = None,
+        calls_through: str | None = None,
     ) -> None:
         self.system = system
         self.folder = folder
@@ -71,6 +72,7 @@ class Stage:
         self._plan_dir = plan_dir
         self._wanted = wanted
         self._file_system = file_system
+        self._calls_through = calls_through
         self._variables = dict(variables)
         self._held = ExitStack()
         self._endpoints: dict[str, dict[str, tuple[str, int]]] = {}
@@ -97,6 +99,7 @@ class Stage:
                     wanted=self._wanted,
                     clients=self.rules,
                     file_system=self._file_system,
+                    calls_through=self._calls_through,
                 )
             )
             self._held = taking.pop_all()

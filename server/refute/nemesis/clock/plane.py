@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, ClassVar
 
 from refute.history.fault import Signal
@@ -13,7 +11,7 @@ from refute.nemesis.clock.trial import try_clock
 from refute.nemesis.clock.undo import VERBS
 from refute.nemesis.errors import FaultInputError, FaultUnavailableError, NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot, around
-from refute.nemesis.preload.build import built_shim
+from refute.nemesis.preload.build import built_shim, loadable
 from refute.nemesis.preload.page import SECOND_NS, ClockSetting, ShimPage
 from refute.nemesis.preload.program import PAGE_VARIABLE, refusal
 from refute.nemesis.serving import Serving
@@ -58,7 +56,7 @@ class ClockPlane:
             raise FaultUnavailableError(f"the clock of no node can be changed: {self._refused[nodes[0]]}")
         folder = self._site.run_dir / "preload"
         folder.mkdir(parents=True, exist_ok=True)
-        library = _loadable(built_shim(), folder)
+        library = loadable(built_shim(), folder)
         placed = {}
         for node in nodes:
             if node in self._refused:
@@ -175,18 +173,3 @@ class ClockPlane:
         if fault.kind in ("jump", "skew") and by_s == 0:
             raise FaultInputError(f"{fault.kind}: by: a clock that is off by nothing is not off")
         return ClockSetting(now, now + int(by_s * SECOND_NS), rate, True)
-
-
-def _loadable(library: Path, folder: Path) -> Path:
-    """Where a node can load the shim from, whatever user it becomes; the loader splits names at blanks."""
-    for place in (folder / library.name, library):
-        if " " not in str(place) and ":" not in str(place):
-            if place != library:
-                shutil.copyfile(library, place)
-                place.chmod(0o755)
-            return place
-    raise NemesisError(
-        "the loader takes no library from a folder with a blank or a colon in its name",
-        where=folder,
-        hint="put the session elsewhere, or set REFUTE_CACHE",
-    )

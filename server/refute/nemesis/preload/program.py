@@ -17,7 +17,7 @@ from pathlib import Path
 from refute.nemesis.preload.elf import read_elf
 
 PAGE_VARIABLE = "REFUTE_SHIM_PAGE"
-"""Names the page to the shim."""
+"""Names the page to the shim of clocks."""
 
 _LONGEST_CHAIN = 4
 _GO_SECTIONS = (b".go.buildinfo", b".gopclntab", b".note.go.buildid")
@@ -54,7 +54,7 @@ def _refusal_of_binary(file: Path) -> str | None:
     if program is None:
         return None
     if any(name in program.sections for name in _GO_SECTIONS):
-        return f"{file.name} is a Go program: it asks the kernel for the time, not the C library"
+        return f"{file.name} is a Go program: it calls the kernel itself, not the C library"
     if program.loader is None:
         return f"{file.name} is linked statically: no library can be put before its own"
     if "musl" in program.loader:

@@ -18,7 +18,8 @@ from refute.system.cluster import Cluster
 WORDS: Mapping[str, str] = {
     "disk-full": r"no space left|ENOSPC|disk (?:is )?full|out of (?:disk )?space|quota exceeded",
     "read-only": r"read-only file system|EROFS|input/output error|\bEIO\b",
-    "io-error": r"input/output error|\bEIO\b|i/o error|(?:sync|write|read)\w* (?:failed|error)",
+    "io-error": r"input/output error|\bEIO\b|i/o error|(?:sync|write|read)\w* (?:failed|error)|"
+    r"no space left|ENOSPC",
     "damage": r"corrupt|checksum|\bcrc\b|digest|torn|truncat|damaged|malformed|unexpected (?:eof|end)|"
     r"bad (?:magic|record|header)|mismatch|no such file",
 }

@@ -12,17 +12,17 @@ from refute.errors import RefuteError
 from refute.history.fault import Reading, Signal
 from refute.nemesis.errors import FaultUnavailableError, NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
+from refute.nemesis.storage.call_faults import CallFaults
 from refute.nemesis.storage.damaged_files import DamagedFiles, keeping
 from refute.nemesis.storage.data_files import DataFiles
 from refute.nemesis.storage.family import Family
 from refute.nemesis.storage.power_loss import PowerLoss
 from refute.nemesis.storage.refused_writes import RefusedWrites
-from refute.nemesis.storage.system_calls import SystemCalls
 from refute.nemesis.storage.volumes import Volumes
 from refute.nemesis.undo import Undo
 from refute.system.placement import NodePlacement, Placement
 
-_FAMILIES: tuple[type[Family], ...] = (PowerLoss, RefusedWrites, SystemCalls, DamagedFiles)
+_FAMILIES: tuple[type[Family], ...] = (PowerLoss, RefusedWrites, CallFaults, DamagedFiles)
 _ON_VOLUMES = PowerLoss.kinds | RefusedWrites.kinds
 _FAMILY_OF = {kind: family for family in _FAMILIES for kind in family.kinds}
 
@@ -60,11 +60,14 @@ class StoragePlane:
             self._add(PowerLoss(self._cluster, self._volumes))
             self._add(RefusedWrites(self._cluster, self._volumes))
         files = DataFiles(self._cluster, self._volumes)
-        self._add(SystemCalls(self._site, files))
+        calls = CallFaults(self._site, files)
+        self._add(calls)
         self._add(DamagedFiles(self._site, files))
         if "swapped-file" in wanted:
             keep = keeping(self._site, {node: self._data(node) for node in self._cluster.spec.everyone})
             nodes = {node: keep[node].with_(nodes.get(node, NodePlacement())) for node in keep}
+        for node, placed in calls.prepare(frozenset(wanted) & calls.kinds).items():
+            nodes[node] = placed.with_(nodes.get(node, NodePlacement()))
         return Placement(nodes=nodes)
 
     def targets(self, fault: Fault) -> tuple[str, ...]:

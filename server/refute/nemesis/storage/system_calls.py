@@ -1,4 +1,4 @@
-"""Failing and slow system calls: a node's syncs, writes or reads, by a tracer that is attached to it."""
+"""Failing and slow calls by strace: a node's syncs, writes or reads, by a tracer that is attached to it."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 from refute.history.fault import Reading, Signal
-from refute.nemesis.errors import FaultInputError, NemesisError
+from refute.nemesis.errors import NemesisError
 from refute.nemesis.ledger import read_ledger
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
+from refute.nemesis.storage.call_victims import CallVictims
+from refute.nemesis.storage.call_words import call, delay_s, error_name, every
 from refute.nemesis.storage.data_files import DataFiles
 from refute.nemesis.storage.family import fewest, listed, moments, not_running, start_those_that_ended, three
-from refute.nemesis.storage.node_log import NodeLogs
-from refute.nemesis.storage.tracer import CALLS, MARK, Holds, Tracer, still_attached
+from refute.nemesis.storage.holds import Holds
+from refute.nemesis.storage.tracer import CALLS, MARK, Tracer, still_attached
 from refute.nemesis.undo import Undo
-from refute.plan.units import seconds
 from refute.system.node import NodeProcess
 
 _MOST_PATHS = 200
-_SHARE_OF_A_HOLD = 0.5
-_SHORTEST_DELAY_S = 0.001
-
+SHARE_OF_A_HOLD = 0.5
+"""A thread that stands still for this part of the delay was held."""
 
 _ON, _OFF = "attached", "the node runs without it"
 
@@ -63,11 +63,11 @@ class SystemCalls:
 
     kinds: ClassVar[frozenset[str]] = frozenset({"io-error", "slow-io"})
 
-    def __init__(self, site: Site, files: DataFiles) -> None:
+    def __init__(self, site: Site, files: DataFiles, victims: CallVictims) -> None:
         self._site = site
         self._cluster = site.cluster
         self._files = files
-        self._logs = NodeLogs(site.cluster, "io-error")
+        self._victims = victims
         self._attached: dict[str, dict[str, _Attached]] = {}
         self._at: dict[str, _Attached] = {}
         self._faults: dict[str, Fault] = {}
@@ -93,17 +93,14 @@ class SystemCalls:
                 time.sleep(0.01)
             return Probe(bool(tracer.injected()), "" if tracer.injected() else "strace changed no call")
 
+    @property
+    def hit(self) -> Collection[str]:
+        """The nodes at which a fault of it is on."""
+        return self._at.keys()
+
     def targets(self, fault: Fault) -> tuple[str, ...]:
-        """The nodes; each running, and under no other tracer of ours."""
-        if not fault.nodes:
-            raise FaultInputError(f"{fault.kind}: name a node")
-        if fault.kind == "slow-io" and _delay_s(fault.parameters) < _SHORTEST_DELAY_S:
-            raise FaultInputError("slow-io: by: at least 1ms")
+        """The nodes; each with files that can be traced where files have to be named."""
         for node in fault.nodes:
-            if not self._cluster.node(node).running:
-                raise NemesisError(f"it has ended ({self._cluster.node(node).exit})", where=node)
-            if node in self._at:
-                raise NemesisError("a fault of its system calls is on there already", where=node)
             self._paths(fault, node)
         return fault.nodes
 
@@ -115,14 +112,14 @@ class SystemCalls:
         """Attach a tracer to each node."""
         attached = self._attached[fault.id] = {}
         self._faults[fault.id] = fault
-        self._logs.follow(fault.nodes)
+        self._victims.follow(fault.nodes)
         for node in fault.nodes:
             attached[node] = self._at[node] = _Attached()
             self._attach(fault, node, attached[node])
         return {"on_ns": time.monotonic_ns()}
 
     def measure(self) -> Snapshot:
-        """Calls that were changed, threads that were held, lines that name an error, and how nodes ended."""
+        """Calls that were changed, and threads that were held."""
         values: dict[str, Reading] = {}
         for node in self._cluster.spec.everyone:
             at = self._at.get(node)
@@ -130,10 +127,7 @@ class SystemCalls:
             values[f"{node}.storage.held"] = at.held() if at else 0
             process = self._cluster.nodes.get(node)
             values[f"{node}.storage.tracer"] = _how_it_is(at, process) if at else "none"
-            values[f"{node}.storage.traced_exit"] = (
-                str(process.exit) if process and process.exit else "running"
-            )
-        return values | dict(self._logs.measure())
+        return values
 
     def signals(self, fault: Fault, readings: Readings) -> tuple[Signal, ...]:
         """The tracer's own count; at each victim what it says, how it ends, what it waits for."""
@@ -165,15 +159,13 @@ class SystemCalls:
                 name = f"{node}: times that a thread was held for half of the delay or longer"
                 victims.append(Signal("victim", name, "state of its threads", "increases", *held))
                 continue
-            victims.append(self._logs.signal(node, readings))
-            how = three(readings, f"{node}.storage.traced_exit")
-            victims.append(Signal("victim", f"{node}: how it ended", "exit status", "changes", *how))
+            victims += self._victims.signals(node, readings)
         return (injector, *tracers, *victims)
 
     def heal(self, fault: Fault, version: str | None) -> None:
         """Detach; a node that has ended is started."""
         self._faults.pop(fault.id, None)
-        self._logs.leave(fault.nodes)
+        self._victims.leave(fault.nodes)
         for node, attached in self._attached.pop(fault.id, {}).items():
             attached.close()
             self._at.pop(node, None)
@@ -195,14 +187,14 @@ class SystemCalls:
         number = f"-{len(at.tracers) + 1}" if at.tracers else ""
         tracer = Tracer(
             pids,
-            CALLS[_call(fault.parameters)],
+            CALLS[call(fault.parameters)],
             _injection(fault.kind, fault.parameters),
             paths=self._paths(fault, node),
             report=folder / f"{fault.id}-{node}{number}.strace",
             environment={**self._site.environment, MARK: self._mark(fault)},
         )
-        hold_s = _SHARE_OF_A_HOLD * _delay_s(fault.parameters)
-        at.add(tracer, Holds(pids, hold_s) if fault.kind == "slow-io" else None)
+        hold_s = SHARE_OF_A_HOLD * delay_s(fault.parameters)
+        at.add(tracer, Holds(tracer.stopped_threads, hold_s) if fault.kind == "slow-io" else None)
 
     def _attach_again(self, started: NodeProcess) -> None:
         # Whatever has ended the node, its fault is still on; a tracer ends with what it traces. Where this
@@ -224,7 +216,7 @@ class SystemCalls:
 
     def _paths(self, fault: Fault, node: str) -> list[str]:
         # Syncs are of files alone; writes and reads are of sockets and logs as well, which are left alone.
-        if _call(fault.parameters) == "fsync":
+        if call(fault.parameters) == "fsync":
             return []
         paths = [str(self._files.as_seen(node) / name) for name in self._files.names(node)]
         if not paths:
@@ -261,16 +253,8 @@ def _how_it_is(at: _Attached, process: NodeProcess | None) -> str:
     return _ON if any(tracer.traces(process.pid) for tracer in at.tracers) else _OFF
 
 
-def _call(parameters: Mapping[str, Any]) -> str:
-    return str(parameters.get("call", "fsync"))
-
-
-def _delay_s(parameters: Mapping[str, Any]) -> float:
-    return seconds(parameters.get("by", "100ms"))
-
-
 def _injection(kind: str, parameters: Mapping[str, Any]) -> str:
     if kind == "slow-io":
-        return f"delay_enter={int(_delay_s(parameters) * 1e6)}us"
-    every = round(1 / float(parameters.get("share", 1.0)))
-    return "error=EIO" if every == 1 else f"error=EIO:when=1+{every}"
+        return f"delay_enter={int(delay_s(parameters) * 1e6)}us"
+    fails = f"error={error_name(parameters)}"
+    return fails if every(parameters) == 1 else f"{fails}:when=1+{every(parameters)}"

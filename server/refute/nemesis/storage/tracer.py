@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from refute.nemesis.errors import NemesisError
+from refute.nemesis.storage.holds import HeldThread, held_threads
 from refute.system.process_table import ProcessId, is_alive, processes_with_mark
 
 MARK = "REFUTE_TRACER"
@@ -39,6 +39,7 @@ class Tracer:
         report: Path,
         environment: Mapping[str, str],
     ) -> None:
+        self._pids = pids
         self._report = report
         self._seen = (0, 0)
         words = ["strace", "-f", "-qq", "-T", "-o", str(report), "-e", f"trace={','.join(calls)}"]
@@ -82,6 +83,13 @@ class Tracer:
         """Whether it is attached to this process now."""
         return _tracer_of(pid) == self._process.pid
 
+    def stopped_threads(self) -> Iterable[HeldThread]:
+        """The threads of the node that are in the tracing stop now."""
+        for pid in self._pids:
+            with suppress(OSError):
+                for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 (called all the time)
+                    yield from held_threads([int(thread)], "t")
+
     def close(self) -> None:
         """Detach; the node goes on."""
         if self._process.poll() is None:
@@ -99,42 +107,6 @@ class Tracer:
         errors = self._process.communicate()[1] or b""
         lines = errors.decode(errors="replace").strip().splitlines()
         return lines[0].removeprefix("strace: ") if lines else ""
-
-
-class Holds(threading.Thread):
-    """Counts how often a thread of a node is held by its tracer for at least so long, by the kernel's word.
-
-    A thread that is stopped for a moment at each call is not held: only one that is seen in the tracing stop,
-    without having run in between, from one end of that time to the other.
-    """
-
-    def __init__(self, pids: Sequence[int], at_least_s: float) -> None:
-        super().__init__(name="holds", daemon=True)
-        self._pids = pids
-        self._at_least_s = at_least_s
-        self._over = threading.Event()
-        self.count = 0
-
-    def run(self) -> None:
-        """Until `end`."""
-        since: dict[int, tuple[str, float, bool]] = {}
-        while not self._over.wait(self._at_least_s / 4):
-            now = time.monotonic()
-            stopped = dict(_stopped_threads(self._pids))
-            for thread, switches in stopped.items():
-                known, began, counted = since.get(thread, ("", now, False))
-                if known != switches:
-                    since[thread] = (switches, now, False)
-                elif not counted and now - began >= self._at_least_s:
-                    self.count += 1
-                    since[thread] = (switches, began, True)
-            since = {thread: seen for thread, seen in since.items() if thread in stopped}
-
-    def end(self) -> None:
-        """Count no more."""
-        self._over.set()
-        if self.is_alive():
-            self.join()
 
 
 def detach(value: str) -> None:
@@ -169,14 +141,3 @@ def _tracer_of(pid: int) -> int:
             if line.startswith("TracerPid:"):
                 return int(line.split()[1])
     return 0
-
-
-def _stopped_threads(pids: Iterable[int]) -> Iterable[tuple[int, str]]:
-    for pid in pids:
-        with suppress(OSError):
-            for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 (called all the time)
-                with suppress(OSError):
-                    text = Path(f"/proc/{pid}/task/{thread}/status").read_text()
-                    fields = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
-                    if fields["State"].startswith("t"):
-                        yield int(thread), fields["voluntary_ctxt_switches"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from refute.nemesis.errors import NemesisError
+from refute.nemesis.preload.file_calls_page import FileCallsPage
 from refute.nemesis.process.undo import VERBS as PROCESS_VERBS
 from refute.nemesis.storage.damaged_files import remove_copies
 from refute.nemesis.storage.ext4_image import loops_of, remove_image
@@ -65,12 +66,25 @@ def _still_full(handle: Handle) -> str | None:
     return None
 
 
+def _let_through(handle: Handle) -> None:
+    page = FileCallsPage(Path(handle["page"]))
+    if page.path.exists():  # with the directory of the run went the page, and its nodes end with the run
+        page.let_through()
+
+
+def _still_struck(handle: Handle) -> str | None:
+    page = FileCallsPage(Path(handle["page"]))
+    on = page.path.exists() and page.setting().on
+    return f"calls of {handle['node']} are still struck" if on else None
+
+
 VERBS = {
     "detach": UndoVerb(
         lambda handle: detach(handle["mark"]),
         lambda handle: still_attached(handle["mark"]),
     ),
     "empty": UndoVerb(_empty, _still_full),
+    "let-through": UndoVerb(_let_through, _still_struck),
     "remount": UndoVerb(_remount, _takes_no_writes),
     "remove-copies": UndoVerb(
         lambda handle: remove_copies(Path(handle["folder"])),

@@ -29,6 +29,25 @@ _clock = partial(
         "the system's own commands see the true clock",
     ),
 )
+_THROUGH = Parameter(
+    "through",
+    "choice",
+    "what is between the node and the kernel: strace, or a preloaded library that the node carries from its "
+    "start on; any: strace where it works. The same for all such faults of a scenario",
+    "any",
+    ("any", "strace", "preload"),
+)
+_CALLS_CLEANUP = (
+    "strace detaches, or the shim lets all calls through, its count stands still and no thread waits in it; "
+    "the node goes on, and one that has ended is started"
+)
+_CALLS_INFIDELITIES = (
+    "io_uring is not hit, nor what is written into mapped memory",
+    "strace: a traced process is slower in every call; writes into and reads of files that are made after "
+    "the fault began are not hit",
+    "preload: reads, what stdio writes (fwrite, fprintf), and calls past the C library are not hit; msync "
+    "and sync_file_range count as fsync; files elsewhere than in the data directory are never hit",
+)
 _GROUP = "control groups that may be written (root, or delegated), in version 1 or 2"
 _resource = partial(
     FaultEntry,
@@ -117,7 +136,8 @@ ENTRIES = (
     ),
     _storage(
         kind="io-error",
-        does="fsync and fdatasync, or writes into or reads of the files in the data directory, return EIO",
+        does="fsync and fdatasync, or writes into or reads of the files in the data directory, return EIO or "
+        "ENOSPC",
         is_not="corruption: nothing wrong is returned; nor a loss: what was written is still there",
         tests=_DURABLE,
         cannot_test=("performance", "fairness"),
@@ -126,19 +146,22 @@ ENTRIES = (
             Parameter(
                 "share", "share", "of the calls of each thread: 0.5 is every second, from the first", 1.0
             ),
+            Parameter("error", "choice", "what they return", "EIO", ("EIO", "ENOSPC")),
+            _THROUGH,
         ),
         needs="strace, and that it may attach to processes of the same user that it did not start (with "
-        "kernel.yama.ptrace_scope 1 only root may)",
-        probe="a program of our own that syncs a file is traced",
-        injector="calls that strace reports as INJECTED",
+        "kernel.yama.ptrace_scope 1 only root may); or, where it may not, a C compiler and programs that use "
+        "the C library (Go and static ones are refused): then wanted before the nodes start, so that they "
+        "carry the preload shim",
+        probe="a program of our own that syncs a file is traced; another carries the preload shim",
+        injector="calls that strace reports as INJECTED, or that the preload shim counts",
         victim="lines of the node's log that name the error, or its end; a node that says nothing needs a "
         "signal that the plan declares",
-        cleanup="strace detaches, and the node goes on; one that has ended is started",
+        cleanup=_CALLS_CLEANUP,
         infidelities=(
-            "a traced process is slower in every call",
-            "files that are made after the fault began are not hit by failing writes and reads",
-            "a node that is started again while it is on is not traced",
-            "io_uring and mapped memory are not hit",
+            *_CALLS_INFIDELITIES,
+            "a failed fsync is not done, and that is all: that a kernel may take the data for written then, "
+            "so that the next fsync succeeds although they are lost, is not modelled",
         ),
     ),
     _storage(
@@ -150,18 +173,15 @@ ENTRIES = (
         parameters=(
             Parameter("call", "choice", "which", "fsync", ("fsync", "write")),
             Parameter("by", "duration", "how much longer, at least 1ms", "100ms"),
+            _THROUGH,
         ),
         needs="as for io-error",
-        probe="a program of our own that syncs a file is traced",
-        injector="calls that strace reports as DELAYED",
-        victim="times that a thread of the node was seen held for half of the delay, or longer",
-        cleanup="strace detaches, and the node goes on; one that has ended is started",
-        infidelities=(
-            "a traced process is slower in every call",
-            "files that are made after the fault began are not hit by slow writes",
-            "a node that is started again while it is on is not traced",
-            "io_uring and mapped memory are not hit",
-        ),
+        probe="a program of our own that syncs a file is traced; another carries the preload shim",
+        injector="calls that strace reports as DELAYED, or that the preload shim counts",
+        victim="times that the kernel showed a thread of the node as held for half of the delay or longer: in "
+        "the tracing stop; or asleep where the shim says that it waits, which is told every half second",
+        cleanup=_CALLS_CLEANUP,
+        infidelities=_CALLS_INFIDELITIES,
     ),
     *(
         _storage(
