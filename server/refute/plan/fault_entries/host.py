@@ -178,8 +178,8 @@ ENTRIES = (
         needs="as for io-error",
         probe="a program of our own that syncs a file is traced; another carries the preload shim",
         injector="calls that strace reports as DELAYED, or that the preload shim counts",
-        victim="times that the kernel showed a thread of the node as held for half of the delay or longer: in "
-        "the tracing stop; or asleep where the shim says that it waits, which is told every half second",
+        victim="times that the kernel showed a thread of the node as held for half of the delay or longer: "
+        "in the tracing stop; or asleep where the shim says that it waits, told every half second",
         cleanup=_CALLS_CLEANUP,
         infidelities=_CALLS_INFIDELITIES,
     ),
