@@ -133,9 +133,13 @@ def test_a_duplicate_is_one_operation_with_two_effects_where_nobody_tells_them_a
     assert [signal.during for signal in landing.signals] == [1, 1]
 
 
-def test_a_copy_that_is_answered_while_the_fault_is_healed_is_evidence_too(served: Room) -> None:
+@pytest.mark.parametrize("sent_at", [(0, 1, 1), (0, 0, 1)], ids=["sent before", "sent meanwhile"])
+def test_a_copy_that_is_answered_while_the_fault_is_healed_is_evidence_too(
+    served: Room, sent_at: tuple[int, ...]
+) -> None:
     fault = Fault("f1", "client", "duplicate", ("client",), {})
-    at = [Timed(moment, {"f1.sent": 1, "f1.answered": answered}) for moment, answered in enumerate((0, 0, 1))]
+    counts = zip(sent_at, (0, 0, 1), strict=True)
+    at = [Timed(moment, {"f1.sent": sent, "f1.answered": back}) for moment, (sent, back) in enumerate(counts)]
     readings = Readings((), None, at[0], at[0], at[1], at[2])
     sent, answered = served.nemesis._planes["client"].signals(fault, readings)
     assert (sent.during, answered.during, answered.after) == (1, 1, 1)

@@ -138,7 +138,7 @@ class ClientPlane:
         if fault.kind in _OF_REQUESTS:
             sent, answered = _OF_REQUESTS[fault.kind]
             return (
-                _grown("injector", sent, readings, f"{fault.id}.sent"),
+                _grown("injector", sent, readings, f"{fault.id}.sent", waited_for=True),
                 _grown("victim", answered, readings, f"{fault.id}.answered", waited_for=True),
             )
         signals: list[Signal] = []
