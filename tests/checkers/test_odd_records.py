@@ -101,6 +101,40 @@ def test_a_counter_of_other_than_whole_numbers_is_the_callers_fault(value: Any) 
         )
 
 
+@pytest.mark.parametrize("model", ["set", "multiset"])
+@pytest.mark.parametrize("answer", [None, 0, 1, "true"])
+def test_what_a_set_contains_is_answered_by_true_or_false(model: str, answer: Any) -> None:
+    look, add = op(0, "contains", 7, answer, 0, 1), op(0, "add", 7, None, 2, 3)
+    with pytest.raises(CheckerError, match="operation 0: contains must answer true or false"):
+        run_check("linearizable", history(look, add, read([7], 4, 5)), {"model": model})
+
+
+READS_X, WRITES_X = ["r", "x", None], ["w", "x", 1]
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [
+        ([READS_X], None),
+        ([READS_X, WRITES_X], [READS_X]),
+        ([READS_X], [["r", "y", 1]]),
+        ([WRITES_X], [["w", "x", 2]]),
+        ([WRITES_X], [["w", "x", True]]),
+        ("x", [WRITES_X]),
+    ],
+)
+def test_a_transaction_whose_answer_is_not_told_is_not_judged(asked: Any, answered: Any) -> None:
+    first, odd = op(0, "txn", [WRITES_X], [WRITES_X], 0, 1), op(1, "txn", asked, answered, 2, 3)
+    with pytest.raises(CheckerError, match="operation 1: the output of a transaction"):
+        run_check("linearizable", history(first, odd), {"model": "transactions"})
+
+
+@pytest.mark.parametrize(("saw", "valid"), [(1, True), (None, False)])
+def test_a_transaction_that_only_wrote_needs_no_output(saw: int | None, valid: bool) -> None:
+    first, second = op(0, "txn", [WRITES_X], None, 0, 1), op(1, "txn", [READS_X], [["r", "x", saw]], 2, 3)
+    assert run_check("linearizable", history(first, second), {"model": "transactions"}).valid is valid
+
+
 def test_fractions_may_be_off_by_their_rounding() -> None:
     adds = [op(0, "add", 0.1, None, 0, 1), op(0, "add", 0.2, None, 2, 3)]
     assert run_check("counter", history(*adds, read(0.3, 4, 5))).valid is True

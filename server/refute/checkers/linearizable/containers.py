@@ -110,6 +110,17 @@ class Set(ObjectModel):
     )
     reading = frozenset({"contains", "read"})
 
+    def call(self, operation: Operation) -> Call | None:
+        """The call; None for a look without an answer. Raises CheckerError for neither true nor false."""
+        call = super().call(operation)
+        if call is not None and call.kind == "contains" and type(operation.output) is not bool:
+            raise CheckerError(
+                f"operation {operation.index}: {operation.kind} must answer true or false, "
+                f"not {operation.output!r}",
+                hint="give the answer as the operation's output",
+            )
+        return call
+
     def init(self) -> State:
         """Nothing."""
         return frozenset()

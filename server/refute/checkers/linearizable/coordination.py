@@ -121,6 +121,12 @@ class Transactions(Model):
                 f"operation {operation.index}: a transaction is a list of [r|w|append, key, value]",
                 hint="see the page on histories",
             )
+        if known and not _answers(micros, operation.input, told=operation.output is not None):
+            raise CheckerError(
+                f"operation {operation.index}: the output of a transaction that succeeded is its whole "
+                "input with the reads filled in",
+                hint="what it read or wrote is not told otherwise; see the page on histories",
+            )
         call = Call("txn", tuple((m[0], hashable(m[1]), hashable(m[2])) for m in micros), None, known)
         return None if not known and self.reads(call) else call
 
@@ -142,6 +148,21 @@ class Transactions(Model):
             else:
                 values[key] = (*values.get(key, ("seq",)), value)
         return True, frozenset((key, value) for key, value in values.items() if value is not None)
+
+
+def _answers(given: Any, asked: Any, *, told: bool) -> bool:
+    """Whether what a transaction answered says what it read and wrote: one that is not told only wrote."""
+    if not told:
+        return all(micro[0] != "r" for micro in given)
+    if asked is None:
+        return True
+    if not isinstance(asked, (list, tuple)) or len(asked) != len(given) or not all(map(_is_micro, asked)):
+        return False
+    return all(
+        (name, hashable(key)) == (wanted, hashable(of))
+        and (name == "r" or hashable(value) == hashable(written))
+        for (name, key, value), (wanted, of, written) in zip(given, asked, strict=True)
+    )
 
 
 def _is_micro(micro: Any) -> bool:
