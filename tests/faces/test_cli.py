@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -45,6 +46,26 @@ def test_check_exits_by_its_answer(histories: dict[str, Path], name: str, code: 
     done = refute("check", histories[name], "--model", "register", "--json")
     assert done.returncode == code, done.stderr
     assert json.loads(done.stdout)["valid"] == {0: True, 1: False, 2: "unknown"}[code]
+
+
+def test_an_answer_that_nobody_reads_is_no_success(histories: dict[str, Path]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = [
+        sys.executable,
+        "-m",
+        "refute.faces.cli",
+        "check",
+        str(histories["stale"]),
+        "--model",
+        "register",
+    ]
+    try:
+        done = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, timeout=120, check=False)
+    finally:
+        os.close(writing)
+    assert done.returncode == 141
+    assert not done.stderr
 
 
 def test_verify_exits_0_for_a_true_record_and_1_for_a_false_one(failing: Session) -> None:

@@ -19,8 +19,9 @@ from refute.faces.shell import pairs, show, value
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code.
 
-    64: the caller's input is at fault; 69: something needed is missing; 70: refute itself is. `run` and
-    `verify`: 0 all passed, 1 something failed, 2 neither. `check`: 0 valid, 1 invalid, 2 unknown.
+    64: the caller's input is at fault; 69: something needed is missing; 70: refute itself is; 141: the
+    answer was not read to its end. `run` and `verify`: 0 all passed, 1 something failed, 2 neither.
+    `check`: 0 valid, 1 invalid, 2 unknown.
     """
     parser = build_parser()
     try:
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 141  # as where SIGPIPE ends a process: 0 would say that all is well
     except RefuteError as error:
         print(f"refute: {error}", file=sys.stderr)
         return error.exit_code
