@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -540,3 +541,14 @@ def test_the_lines_of_a_maelstrom_log_and_what_it_broadcast(tmp_path: Path) -> N
     result = run_check("set-full", history)
     assert result.valid is False
     assert [anomaly.name for anomaly in result.anomalies] == ["lost"]
+
+
+def test_events_without_their_first_line_are_told_which_is_missing(tmp_path: Path) -> None:
+    event = '{"event": "invoke", "id": 0, "process": 0, "kind": "read", "key": "x", "time_ns": 1}\n'
+    (tmp_path / "h.jsonl").write_text(event, encoding="utf-8")
+    with pytest.raises(HistoryError, match="without its first line") as found:
+        load(tmp_path / "h.jsonl")
+    heading = re.search(r"\{.*?\}", str(found.value))
+    assert heading
+    (tmp_path / "h.jsonl").write_text(f"{heading[0]}\n{event}", encoding="utf-8")
+    assert [operation.kind for operation in load(tmp_path / "h.jsonl").operations] == ["read"]

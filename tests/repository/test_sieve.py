@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from refute.repository import lexicon, marks, messages, telling_code, weighing
+from refute.repository import lexicon, manner, marks, messages, telling_code, weighing
 from refute.repository.sieve import Sieve
 
 SIEVES: dict[str, tuple[Sieve, dict[str, re.Pattern[str]]]] = {
@@ -18,6 +18,7 @@ SIEVES: dict[str, tuple[Sieve, dict[str, re.Pattern[str]]]] = {
         {name: pattern for name, (_, pattern) in telling_code._COMPILED.items()},
     ),
     "handlers": (telling_code._HANDLERS, {"empty": telling_code._EMPTY_HANDLER}),
+    "manner": (manner._SIEVE, dict(manner._SIEVE._patterns)),
     "messages": (messages._SIEVE, dict(messages._SIEVE._patterns)),
     "weighing": (weighing._SIEVE, dict(weighing._SIEVE._patterns)),
 }

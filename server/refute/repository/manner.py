@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from refute.repository.ranking import Candidate
+from refute.repository.sieve import Sieve
 
 
 def _compiled(*rows: tuple[float, str]) -> tuple[tuple[float, re.Pattern[str]], ...]:
@@ -58,6 +60,9 @@ _MANNERS_ALONE = _compiled(
     (-0.7, r"\b(?:it is|it's) (?:a good idea|generally )?(?:recommended|advisable|good practice|best practice|worth)\b|\bwe (?:strongly )?(?:recommend|suggest|advise)\b|"
            r"\byou (?:may|might) (?:also )?(?:wish|want|like|prefer) (?:to\b)?|\bit'?s a good idea\b|\binstead of (?:listening|calling|using) .{0,40}\bconsider\b|\bchances are\b|^(?:tl;?dr|tip)\b"),
 )  # fmt: skip
+_PATTERNS = {str(at): pattern for at, (_, pattern) in enumerate((*_MANNERS, *_MANNERS_ALONE))}
+_WORTH = {str(at): worth for at, (worth, _) in enumerate((*_MANNERS, *_MANNERS_ALONE))}
+_ALONE = frozenset(list(_WORTH)[len(_MANNERS) :])
 _SEVERAL = re.compile(r"[.!?:] +[A-Z].*[.!?:]")
 _MERE = frozenset({"default", "threshold", "bound", "until", "should"})
 # A double of the product, that its tests are made of, promises nothing of the product.
@@ -79,9 +84,21 @@ _BECOMES = re.compile(
     re.I)  # fmt: skip
 
 
+_FAILING, _BECOMING = "goes wrong", "becomes"
+_SIEVE = Sieve({**_PATTERNS, _FAILING: _GOES_WRONG, _BECOMING: _BECOMES})
+
+
+@lru_cache(maxsize=20_000)
+def _possible(text: str) -> tuple[str, ...]:
+    """The patterns that can match: most sentences have none of these words, and each pattern costs a walk."""
+    return tuple(_SIEVE.possible(text))
+
+
 def under_failure(text: str) -> float:
     """How much more it is worth that a sentence says what becomes of work or data when something goes wrong."""
-    return 0.2 if _GOES_WRONG.search(text) and _BECOMES.search(text) else 0.0
+    possible = _possible(text)
+    said = _FAILING in possible and _BECOMING in possible and _GOES_WRONG.search(text)
+    return 0.2 if said and _BECOMES.search(text) else 0.0
 
 
 def by_manner(rows: Sequence[Candidate]) -> list[Candidate]:
@@ -94,8 +111,11 @@ def by_manner(rows: Sequence[Candidate]) -> list[Candidate]:
 def manner(row: Candidate) -> float:
     """At most 0: how much less a sentence is worth for the way in which it speaks, in the scale of the ranking."""
     said = row.statement
-    rules = _MANNERS if _SEVERAL.search(said.text) else (*_MANNERS, *_MANNERS_ALONE)
-    worth = sum(weight for weight, pattern in rules if pattern.search(said.text))
+    among_others = bool(_SEVERAL.search(said.text))
+    worth = 0.0
+    for name in _possible(said.text):
+        if name in _WORTH and _PATTERNS[name].search(said.text):
+            worth += 0.0 if among_others and name in _ALONE else _WORTH[name]
     if said.text.count(" # ") >= 2 or said.text.count("::") >= 3:
         worth -= 1.8  # settings, or the rows of a table, run together
     elif said.channel == "document" and said.text.count("; ") >= 2 and "." not in said.text:

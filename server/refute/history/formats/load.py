@@ -38,6 +38,9 @@ _LOOKS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("awdit", re.compile(rb"\s*[rw]\s+\S+\s+\S+\s*$")),
 )
 
+_OWN_EVENT = re.compile(rb'\s*\{(?=[^{}]*"event"\s*:\s*"(?:invoke|ok|fail|info)")')
+_HEADING = '{"refute":"history","version":1,"clock":"monotonic"}'
+
 
 def load(
     path: str | os.PathLike[str],
@@ -73,6 +76,12 @@ def detect(path: str | os.PathLike[str]) -> str:
         for line in chunk.lines:
             if not line.strip() or line.lstrip()[:1] == b";":
                 continue
+            if _OWN_EVENT.match(line):
+                raise HistoryError(
+                    "an event of refute's own history without its first line, which names version and clock",
+                    where=f"{path}:1",
+                    hint=f"put {_HEADING} above it, or clock wall where several clocks told the times",
+                )
             for name, pattern in _LOOKS:
                 if pattern.match(line):
                     return name
