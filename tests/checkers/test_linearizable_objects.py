@@ -425,3 +425,12 @@ def test_a_model_that_is_none_is_the_callers_fault() -> None:
         check(op(0, "write", 1, 0, 1), model=Nothing)
     with pytest.raises(CheckerError, match="must return"):
         check(op(0, "write", 1, 0, 1), model=Odd)
+
+
+def test_an_offset_that_is_no_whole_number_is_no_missing_one() -> None:
+    rows = [
+        Operation(0, 1, "append", None, 7, 5.0, Outcome.OK, 0, 1),
+        Operation(1, 1, "read-all", None, None, [7], Outcome.OK, 2, 3),
+    ]
+    with pytest.raises(CheckerError, match=r"whole number, not 5\.0"):
+        run_check("linearizable", History(rows), {"model": "log"}, budget=Budget(5, None))

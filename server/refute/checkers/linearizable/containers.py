@@ -275,8 +275,8 @@ class Log(ObjectModel):
         """Offsets and contents must be what the log holds."""
         assert isinstance(state, tuple)
         if call.kind == "append":
-            offset = call.output if call.known and type(call.output) is int else len(state)
-            return offset == len(state), (*state, call.input)
+            offset = offset_told(call)
+            return offset in (None, len(state)), (*state, call.input)
         if call.kind == "read-all" or call.input is None:
             return state == members(call.output), state
         if type(call.input) is not int:
@@ -309,13 +309,20 @@ class _ToldLog(Log):
         return allowed and self._agree, after
 
 
+def offset_told(call: Call) -> int | None:
+    """The offset that an append was told, if any; a number that can be none would pass for no answer."""
+    if call.known and isinstance(call.output, float):
+        raise CheckerError(f"an append to a log is told a whole number, not {call.output!r}")
+    return call.output if call.known and type(call.output) is int else None
+
+
 def _told(call: Call) -> Iterator[tuple[int, Any]]:
     """What the answer of a call on a log says of offsets."""
     if not call.known:
         return
     if call.kind == "append":
-        if type(call.output) is int:
-            yield call.output, call.input
+        if (offset := offset_told(call)) is not None:
+            yield offset, call.input
     elif call.kind == "read-all" or call.input is None:
         yield from enumerate(members(call.output))
     elif type(call.input) is int and call.output is not None:
@@ -324,5 +331,5 @@ def _told(call: Call) -> Iterator[tuple[int, Any]]:
 
 __all__ = [
     "Counter", "Log", "Multiset", "ObjectModel", "PriorityQueue", "Queue", "Set", "Stack", "members",
-    "whole_number",
+    "offset_told", "whole_number",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from refute.checkers.linearizable.containers import members
+from refute.checkers.linearizable.containers import members, offset_told
 from refute.checkers.linearizable.model import Call
 from refute.checkers.linearizable.search import NEVER, Timed
 from refute.checkers.minimal import minimise
@@ -117,7 +117,7 @@ def log_refuted(calls: Sequence[Timed], check: Callable[[], None]) -> list[Timed
     plain: list[Timed] = []
     for timed in calls:
         kind, asked, answered, known, _ = timed.call
-        if kind == "append" and not (known and type(answered) is int):
+        if kind == "append" and offset_told(timed.call) is None:
             micro = ("append", None, asked)
         elif kind == "read-all" or (kind == "read" and asked is None):
             micro = ("r", None, ("seq", *members(answered)))
