@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from refute.plan.document import CATEGORIES, PlanError
-from refute.plan.fault_catalog import CATALOG, PLANES, can_test, fault_entry, read_parameters
+from refute.plan.fault_catalog import (
+    CATALOG,
+    PLANES,
+    can_test,
+    fault_entry,
+    read_parameters,
+    shared_choice,
+)
 from refute.plan.step import FAULT_VERBS
 
 ENTRIES = list(CATALOG.values())
@@ -52,6 +59,17 @@ def test_an_entry_says_everything(entry: Any) -> None:
         assert (parameter.type == "choice") == bool(parameter.choices)
         if parameter.default is not None:
             assert read_parameters(entry.plane, entry.kind, {parameter.name: parameter.default})
+
+
+def test_a_choice_is_shared_by_those_that_take_it() -> None:
+    faults = {("storage", "io-error"), ("storage", "slow-io"), ("process", "kill")}
+    assert shared_choice(faults, "through", "preload") == "preload"
+    assert shared_choice(faults, "through", "any") is None
+    assert shared_choice((), "through", "any") is None
+    with pytest.raises(PlanError, match=r"storage io-error: through: 'fuse' is none of any, strace, preload"):
+        shared_choice(faults, "through", "fuse")
+    with pytest.raises(PlanError, match=r"file_system: no fault.*storage/power-loss"):
+        shared_choice(faults, "file_system", "ext4")
 
 
 def test_sigkill_is_not_power_loss() -> None:

@@ -10,11 +10,15 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import psutil
 import pytest
 
+from refute.plan.document import PlanError
+from refute.plan.fault_catalog import fault_entry
+from refute.tools.live import manage_system
+from refute.tools.live_answers import FileSystem, ManageSystem, Through
 from tests.run.plans import ISOLATED, write_plan
 
 
@@ -147,3 +151,31 @@ def test_the_guard_heals_where_the_host_was_killed(shell: Shell) -> None:
     shell("heal_faults")
     listed = json.dumps(shell("manage_system", action="list"))
     assert '"state": "ready"' not in listed
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "offered"),
+    [
+        ("file_system", "power-loss", FileSystem),
+        ("through", "io-error", Through),
+        ("through", "slow-io", Through),
+    ],
+)
+def test_what_a_start_can_choose_is_what_a_plan_can_write(name: str, kind: str, offered: Any) -> None:
+    (parameter,) = (each for each in fault_entry("storage", kind).parameters if each.name == name)
+    assert get_args(offered) == parameter.choices
+    assert ManageSystem(action="start").model_dump()[name] == parameter.default
+
+
+def test_a_choice_for_which_no_fault_is_asked_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    plan = write_plan(tmp_path, ISOLATED)
+    asked = ManageSystem(
+        action="start",
+        plan=str(plan),
+        planes=("clock",),
+        through="strace",
+        session_root=str(tmp_path / "live"),
+    )
+    with pytest.raises(PlanError, match="through: no fault that is asked for takes it"):
+        manage_system(asked)
+    assert not (tmp_path / "live").exists()

@@ -6,12 +6,12 @@ Pure data. Whether a fault has a mechanism, and whether it works on this machine
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from refute.plan.document import PlanError
 from refute.plan.fault_entries import clients, host, nodes, others, proxy, wire
-from refute.plan.fault_entry import FaultEntry, Parameter
+from refute.plan.fault_entry import ANY, FaultEntry, Parameter
 from refute.plan.units import byte_count, bytes_per_second, seconds
 
 CATALOG: Mapping[tuple[str, str], FaultEntry] = {
@@ -53,12 +53,32 @@ def read_parameters(plane: str, kind: str, given: Mapping[str, Any]) -> dict[str
     return dict(given)
 
 
+def shared_choice(faults: Iterable[tuple[str, str]], name: str, choice: str) -> str | None:
+    """What all of these faults (plane, kind) that take the parameter are told; None for `any`.
+
+    Raises PlanError where none of them takes it, or one has no such choice.
+    """
+    if choice == ANY:
+        return None
+    takers = sorted(pair for pair in faults if _takes(pair, name))
+    if not takers:
+        those = ", ".join(f"{plane}/{kind}" for plane, kind in CATALOG if _takes((plane, kind), name))
+        raise PlanError(f"{name}: no fault that is asked for takes it", hint=f"those that do: {those}")
+    for plane, kind in takers:
+        read_parameters(plane, kind, {name: choice})
+    return choice
+
+
 def can_test(plane: str, kind: str, category: str) -> bool | None:
     """Whether this fault can falsify claims of a category; None where the catalog does not say."""
     entry = fault_entry(plane, kind)
     if category in entry.tests:
         return True
     return False if category in entry.cannot_test else None
+
+
+def _takes(fault: tuple[str, str], name: str) -> bool:
+    return any(parameter.name == name for parameter in CATALOG[fault].parameters)
 
 
 def _problem(parameter: Parameter, value: Any) -> str | None:

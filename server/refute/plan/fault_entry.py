@@ -9,6 +9,9 @@ ParameterType = Literal[
     "duration", "size", "bandwidth", "count", "share", "number", "flag", "choice", "text", "list"
 ]
 
+ANY = "any"
+"""The choice of a parameter that leaves it to what works on this machine."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
+from refute.plan.fault_entry import ANY
 from refute.plan.step import Await, FaultAction, FaultStep, NodeRef, Step, VictimSignal
 from refute.plan.step_notation import read_fault, read_step
 from refute.plan.system_spec import Strict
@@ -264,8 +265,8 @@ class BoundArm:
         return self._first_asked("through")
 
     def _first_asked(self, parameter: str) -> str | None:
-        asked = (action.parameters.get(parameter, "any") for action in self._actions())
-        return next((name for name in asked if name != "any"), None)
+        asked = (action.parameters.get(parameter, ANY) for action in self._actions())
+        return next((name for name in asked if name != ANY), None)
 
     def _actions(self) -> Iterator[FaultAction]:
         yield from self.nemesis

@@ -54,6 +54,8 @@ class LiveSystem:
             say=say,
             stop=threading.Event(),
             wanted=wanted_kinds(spec.planes),
+            file_system=spec.file_system,
+            calls_through=spec.calls_through,
         )
         self._kinds = frozenset(
             kind for client in system.clients.values() if client.http for kind in client.http.operations

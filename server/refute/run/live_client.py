@@ -15,6 +15,8 @@ from typing import Any
 
 from refute.errors import InputError, RefuteError
 from refute.nemesis.mechanisms import wanted_kinds
+from refute.plan.fault_catalog import shared_choice
+from refute.plan.fault_entry import ANY
 from refute.plan.reader import parse_leniently, read_source
 from refute.run.live_host import read_system
 from refute.run.live_record import (
@@ -41,6 +43,8 @@ def start_live(
     *,
     variables: Mapping[str, str] | None = None,
     planes: Sequence[str] = (),
+    file_system: str = ANY,
+    through: str = ANY,
     session_root: Path = Path("test-sessions"),
     idle_s: float = 1800.0,
     seed: int | None = None,
@@ -48,9 +52,9 @@ def start_live(
     """Start a host for a system of a plan; it listens when this returns, its nodes may still be starting.
 
     `planes` are those that change how nodes are started, whole or one fault of them: `netns`,
-    `storage/power-loss`.
-    Raises LiveInputError for a system or variable that the plan does not have, LiveError where the host does
-    not come up.
+    `storage/power-loss`. `file_system` and `through` are parameters that those of storage share, as in a
+    plan. Raises LiveInputError for a system or variable that the plan does not have, PlanError for a fault or
+    choice that there is not, LiveError where the host does not come up.
     """
     text = read_source(plan)
     name = system or _only_system(plan, text)
@@ -59,7 +63,9 @@ def start_live(
         if variable not in spec.variables:
             known = ", ".join(spec.variables) or "none"
             raise LiveInputError(f"the system {name!r} has no variable {variable!r}; it has: {known}")
-    wanted_kinds(planes)  # an unknown one is refused before anything is made
+    wanted = wanted_kinds(planes)  # an unknown one is refused before anything is made
+    file_system_of_all = shared_choice(wanted, "file_system", file_system)
+    calls_through = shared_choice(wanted, "through", through)
     folder = _fresh_folder(session_root)
     live_directory()
     identity = new_id(name)
@@ -72,6 +78,8 @@ def start_live(
         folder=str(folder),
         variables=dict(variables or {}),
         planes=tuple(planes),
+        file_system=file_system_of_all,
+        calls_through=calls_through,
         seed=random.SystemRandom().randrange(2**31) if seed is None else seed,
         idle_s=idle_s,
     )

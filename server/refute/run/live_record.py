@@ -42,6 +42,8 @@ class LiveSpec(BaseModel):
     folder: str
     variables: dict[str, str] = {}
     planes: tuple[str, ...] = ()
+    file_system: str | None = None
+    calls_through: str | None = None
     seed: int
     idle_s: float
 

@@ -101,6 +101,8 @@ def _start(request: ManageSystem) -> LiveAnswer:
         request.system,
         variables=request.variables,
         planes=request.planes,
+        file_system=request.file_system,
+        through=request.through,
         session_root=Path(request.session_root),
         idle_s=request.idle_minutes * 60,
     )

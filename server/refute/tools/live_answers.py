@@ -10,6 +10,9 @@ from refute.tools.answer import Answer, Request
 
 Action = Literal["start", "status", "stop", "restart", "operation", "await", "run", "logs", "list"]
 
+FileSystem = Literal["any", "ext4", "fuse"]
+Through = Literal["any", "strace", "preload"]
+
 
 class ManageSystem(Request):
     """One step with a live system. `id` may be left out while exactly one runs.
@@ -17,7 +20,8 @@ class ManageSystem(Request):
     - `start`: `plan` (a file whose section 6b describes the system), `system` where it describes several,
       `variables`, `session_root`, `idle_minutes`, and `planes` that nodes have to be started on for their
       faults, whole or one fault of them: `["netns", "storage/power-loss"]` (list_faults names them; process
-      and proxy are always there)
+      and proxy are always there); of those of storage, what they are had by: `file_system` (power-loss) and
+      `through` (io-error, slow-io), as in a plan
     - `status`: nodes, their processes and states, faults with their evidence, what was recorded
     - `operation`: `operations`, as a plan writes them: `{"write": {"key": "k", "value": 1, "via": "leader"}}`
     - `await`: `condition`, as a plan writes it: `{"leader": "not old", "timeout": "10s"}`
@@ -31,6 +35,8 @@ class ManageSystem(Request):
     system: str | None = None
     variables: dict[str, str] = Field(default_factory=dict)
     planes: tuple[str, ...] = ()
+    file_system: FileSystem = "any"
+    through: Through = "any"
     session_root: str = "test-sessions"
     idle_minutes: float = Field(default=30.0, gt=0, le=24 * 60)
     operations: tuple[dict[str, Any], ...] = Field(default=(), max_length=100)

@@ -16,6 +16,7 @@ from refute.nemesis.storage.family import Family
 from refute.nemesis.storage.shimmed_calls import ShimmedCalls
 from refute.nemesis.storage.system_calls import SystemCalls
 from refute.nemesis.undo import Undo
+from refute.plan.fault_entry import ANY
 from refute.system.placement import NodePlacement
 
 _STRACE, _PRELOAD = "strace", "preload"
@@ -102,8 +103,8 @@ class CallFaults:
         self._shimmed.close()
 
     def _way(self, fault: Fault) -> SystemCalls | ShimmedCalls:
-        asked = fault.parameters.get("through", "any")
-        return self._shimmed if (self._by_itself if asked == "any" else asked) == _PRELOAD else self._traced
+        asked = fault.parameters.get("through", ANY)
+        return self._shimmed if (self._by_itself if asked == ANY else asked) == _PRELOAD else self._traced
 
 
 def _tried(name: str, kind: str) -> str:

@@ -32,11 +32,10 @@ from refute.nemesis.storage.user_space.medium import UserSpace
 from refute.nemesis.storage.volume import Volume
 from refute.nemesis.storage.volumes import Volumes, volume_for_probing
 from refute.nemesis.undo import Undo
+from refute.plan.fault_entry import ANY
 from refute.system.cluster import Cluster
 
 CUT = "write EIO, synced probe there, unsynced probe gone"
-ANY = "any"
-"""Of the parameter `file_system`: whichever works here."""
 _NOT_CUT = "not cut"
 _WORKS = "works"
 
@@ -81,7 +80,8 @@ class PowerLoss:
                 raise FaultInputError(
                     f"power-loss: its file system is {there}, not {asked}",
                     where=node,
-                    hint="all power losses of a scenario are had on the same one",
+                    hint="all power losses of a scenario are had on the same one; start a live system with "
+                    "the file_system",
                 )
             self._volumes.require_used(node)
         return fault.nodes

@@ -112,8 +112,8 @@ class ShimmedCalls:
                 raise NemesisError(
                     "it was started without the preload shim",
                     where=node,
-                    hint="write through: preload into a fault of the scenario; by itself the shim is taken "
-                    "only where strace cannot attach",
+                    hint="write through: preload into a fault of the scenario, or into the start of a live "
+                    "system; by itself the shim is taken only where strace cannot attach",
                 )
         return fault.nodes
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from refute.plan.fault_entry import FaultEntry, Parameter
+from refute.plan.fault_entry import ANY, FaultEntry, Parameter
 
 _DURABLE = ("durability", "safety", "operational", "idempotency")
 _storage = partial(FaultEntry, plane="storage", targets="nodes")
@@ -34,8 +34,8 @@ _THROUGH = Parameter(
     "choice",
     "what is between the node and the kernel: strace, or a preloaded library that the node carries from its "
     "start on; any: strace where it works. The same for all such faults of a scenario",
-    "any",
-    ("any", "strace", "preload"),
+    ANY,
+    (ANY, "strace", "preload"),
 )
 _CALLS_CLEANUP = (
     "strace detaches, or the shim lets all calls through, its count stands still and no thread waits in it; "
@@ -74,8 +74,8 @@ ENTRIES = (
                 "choice",
                 "ext4 on a loop device, or one of ours in user space that keeps what ext4 would; the same "
                 "for all power losses of a scenario",
-                "any",
-                ("any", "ext4", "fuse"),
+                ANY,
+                (ANY, "ext4", "fuse"),
             ),
         ),
         needs="root with mount namespaces, loop devices and ext4; or, for anyone, refute[fuse], libfuse 3, a "
