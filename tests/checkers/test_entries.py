@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from collections.abc import Callable
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
@@ -19,12 +21,24 @@ NEEDED = {
 }
 
 
+def _taken(function: Callable[..., object]) -> set[str]:
+    """The names of its parameters; `**options` of a typed dictionary are those of the dictionary."""
+    names: set[str] = set()
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            (fields,) = get_args(get_type_hints(function)[name])
+            names |= set(get_type_hints(fields))
+        else:
+            names.add(name)
+    return names
+
+
 @pytest.mark.parametrize("name", CATALOG)
 def test_the_options_named_are_the_options_taken(name: str) -> None:
     entry = CATALOG[name]
     module, _, attribute = entry.function.partition(":")
     function = getattr(importlib.import_module(f"refute.checkers.{module}"), attribute)
-    assert set(inspect.signature(function).parameters) - {"history", "budget"} == set(entry.options or {})
+    assert _taken(function) - {"history", "budget"} == set(entry.options or {})
     assert entry.properties
     assert entry.kinds
     assert all(word.strip() for word in (entry.options or {}).values())

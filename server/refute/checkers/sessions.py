@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from refute.checkers.judgement import Judgement, overlapping
 from refute.checkers.kinds import frozen, kinds, written
@@ -20,18 +20,31 @@ from refute.history import History, Operation, Outcome
 _ALGORITHM = "newest version required of each session and object, one pass"
 
 
+class SessionOptions(TypedDict, total=False):
+    """What each of the four can be told: `session` is the field of `extra` that names the session.
+
+    Without it a process is a session. `initial` is what an object holds before the first write, None
+    where nothing is said; `write_kinds` and `read_kinds` are those of `kinds`.
+    """
+
+    initial: Any
+    session: str | None
+    write_kinds: object
+    read_kinds: object
+
+
 class _Sessions:
     """The reads and writes of a history by session, in session order."""
 
-    def __init__(self, name: str, history: History, options: dict[str, Any]) -> None:
-        known = kinds(options["write_kinds"], options["read_kinds"])
+    def __init__(self, name: str, history: History, options: SessionOptions) -> None:
+        known = kinds(options.get("write_kinds", ()), options.get("read_kinds", ()))
         self.judgement = Judgement(name, _ALGORITHM)
-        self.versions = Versions(history, known, options["initial"])
+        self.versions = Versions(history, known, options.get("initial"))
         sights: dict[int, list[Sight]] = defaultdict(list)
         for sight in self.versions.sights():
             sights[sight.operation.index].append(sight)
         self.steps: list[tuple[Hashable, Operation, list[Sight]]] = []
-        field = options["session"]
+        field = options.get("session")
         for operation in history.operations:
             if known.writes(operation) or operation.index in sights:
                 session = operation.extra.get(field, operation.process) if field else operation.process
@@ -76,26 +89,17 @@ def _before(first: Operation, second: Operation) -> bool:
 
 
 def _shown(version: Version) -> str:
+    """A version in words: its value where the write is known, else its number."""
     if version.writer is not None:
         return repr(written(version.writer))
     return "the initial value" if version.begin < 0 else f"version {version.begin // 2}"
 
 
-def check_read_your_writes(
-    history: History,
-    *,
-    budget: Budget,
-    initial: Any = None,
-    session: str | None = None,
-    write_kinds: object = (),
-    read_kinds: object = (),
-) -> Result:
+def check_read_your_writes(history: History, *, budget: Budget, **options: Unpack[SessionOptions]) -> Result:
     """Whether no session reads a version older than one that it had itself written before; O(n).
 
-    Only acknowledged writes bind: one that timed out may be missing. `session` names a field of
-    `extra` that says which session an operation belongs to; without it a process is a session.
+    Only acknowledged writes bind: one that timed out may be missing.
     """
-    options = {"initial": initial, "session": session, "write_kinds": write_kinds, "read_kinds": read_kinds}
     sessions = _Sessions("read-your-writes", history, options)
     newest: dict[tuple[Hashable, Hashable], tuple[Version, Operation]] = {}
     for owner, operation, sights in sessions.steps:
@@ -123,17 +127,8 @@ def check_read_your_writes(
     return sessions.result("no session read what it had written before")
 
 
-def check_monotonic_reads(
-    history: History,
-    *,
-    budget: Budget,
-    initial: Any = None,
-    session: str | None = None,
-    write_kinds: object = (),
-    read_kinds: object = (),
-) -> Result:
+def check_monotonic_reads(history: History, *, budget: Budget, **options: Unpack[SessionOptions]) -> Result:
     """Whether no session reads a version older than one that it had read before; O(n)."""
-    options = {"initial": initial, "session": session, "write_kinds": write_kinds, "read_kinds": read_kinds}
     sessions = _Sessions("monotonic-reads", history, options)
     newest: dict[tuple[Hashable, Hashable], tuple[Version, Operation]] = {}
     for owner, operation, sights in sessions.steps:
@@ -157,38 +152,22 @@ def check_monotonic_reads(
     return sessions.result("no session read one object twice")
 
 
-def check_monotonic_writes(
-    history: History,
-    *,
-    budget: Budget,
-    initial: Any = None,
-    session: str | None = None,
-    write_kinds: object = (),
-    read_kinds: object = (),
-) -> Result:
+def check_monotonic_writes(history: History, *, budget: Budget, **options: Unpack[SessionOptions]) -> Result:
     """Whether whoever sees a write of a session also sees that session's earlier acknowledged writes.
 
     A node that showed a session what another one wrote must not afterwards show it, of any object, a
     version older than one that the other had written before. O(n times the sessions seen by one).
     """
-    options = {"initial": initial, "session": session, "write_kinds": write_kinds, "read_kinds": read_kinds}
     return _seen_in_order("monotonic-writes", history, options, reads_bind=False)
 
 
 def check_writes_follow_reads(
-    history: History,
-    *,
-    budget: Budget,
-    initial: Any = None,
-    session: str | None = None,
-    write_kinds: object = (),
-    read_kinds: object = (),
+    history: History, *, budget: Budget, **options: Unpack[SessionOptions]
 ) -> Result:
     """Whether whoever sees a write also sees what its session had read before it wrote.
 
     Judged like monotonic writes, session by session and node by node. O(n times the sessions seen by one).
     """
-    options = {"initial": initial, "session": session, "write_kinds": write_kinds, "read_kinds": read_kinds}
     return _seen_in_order("writes-follow-reads", history, options, reads_bind=True)
 
 
@@ -214,7 +193,7 @@ class _Past:
         return self._newest[key][place - 1] if place else None
 
 
-def _seen_in_order(name: str, history: History, options: dict[str, Any], *, reads_bind: bool) -> Result:
+def _seen_in_order(name: str, history: History, options: SessionOptions, *, reads_bind: bool) -> Result:
     sessions = _Sessions(name, history, options)
     pasts: dict[Hashable, _Past] = defaultdict(_Past)
     written_at: dict[int, tuple[Hashable, int]] = {}
