@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import itertools
 import random
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from refute.checkers import Budget, CheckerError, run_check
-from refute.checkers.planted import simulated_objects
-from refute.checkers.planted.simulated import Shape
-from refute.checkers.planted.simulated_transactions import transactions
+from refute.checkers import CheckerError, run_check
 from refute.history import History, Operation, Outcome
 from tests.checkers import brute_force, plain_objects, small_histories
 from tests.checkers.nightly import many
@@ -231,101 +227,6 @@ def test_a_failed_put_whose_value_is_taken_is_named() -> None:
     assert len(result.anomalies[0].operations) == 2
 
 
-WHOLE = [
-    (True, [("add", 1, None, 0, 9), ("read", None, [], 1, 2), ("read", None, [1], 3, 4)]),
-    (True, [("add", 1, None, 0, 1), ("add", 2, None, 0, 9), ("read", None, [1], 2, 3), ("read", None, [1, 2], 4, 5)]),
-    (True, [("add", 1, None, 0, 9), ("add", 2, None, 0, 9), ("read", None, [1], 1, 8), ("read", None, [1, 2], 1, 8)]),
-    (True, [("add", 1, None, 0, 9), ("contains", 1, True, 1, 4), ("contains", 1, False, 2, 3)]),
-    (False, [("add", 1, None, 0, 1), ("read", None, [], 2, 3)]),
-    (False, [("add", 1, None, 0, 9), ("read", None, [1], 1, 2), ("read", None, [], 3, 4)]),
-    (False, [("add", 1, None, 0, 9), ("add", 2, None, 0, 9), ("read", None, [1], 1, 8), ("read", None, [2], 1, 8)]),
-    (False, [("add", 1, None, 5, 6), ("read", None, [1], 2, 3)]),
-    (False, [("read", None, [1], 2, 3)]),
-    (False, [("add", 1, None, 0, 1), ("read", None, [1, 1], 2, 3)]),
-    (False, [("add", 1, None, 0, 9), ("contains", 1, True, 1, 2), ("contains", 1, False, 3, 4), ("read", None, [1], 5, 6)]),
-    (False, [("add", 1, None, 0, 9), ("contains", 1, True, 1, 2), ("read", None, [], 3, 4)]),
-    # 1 was there before 2 was asked for, so no read shows 2 alone.
-    (False, [("add", 1, None, 0, 1), ("add", 2, None, 2, 9), ("read", None, [2], 3, 8), ("read", None, [1, 2], 3, 9)]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("model", ["set", "multiset"])
-@pytest.mark.parametrize(("holds", "operations"), WHOLE)
-def test_collections_that_grow_and_are_read_whole(model: str, holds: bool, operations: list[Any]) -> None:
-    result = check(*(act(process, *one) for process, one in enumerate(operations)), model=model)
-    assert result.valid is holds
-    if any(one[0] == "read" for one in operations):
-        assert result.algorithm == "graph"
-
-
-@pytest.mark.parametrize("outcome", ["ok", "info"])
-def test_an_unknown_add_need_not_be_seen(outcome: str) -> None:
-    added = act(0, "add", 1, None, 0, 1, outcome)
-    unseen, seen = act(1, "read", None, [], 2, 3), act(1, "read", None, [1], 4, 5)
-    assert check(added, unseen, seen, model="set").valid is (outcome == "info")
-    assert check(added, unseen, model="set").valid is (outcome == "info")
-    assert check(added, seen, act(1, "read", None, [], 6, 7), model="set").valid is False
-
-
-def test_a_read_of_what_a_failed_add_had_added_is_named() -> None:
-    result = check(act(0, "add", 1, None, 0, 1, "fail"), act(1, "read", None, [1], 2, 3), model="set")
-    assert result.anomalies[0].name == "aborted read"
-    assert result.anomalies[0].sentence == (
-        "read of 1 values by process 1 shows 1, which only an add that was reported as failed had added"
-    )
-
-
-def test_whole_reads_of_realistic_shape_are_decided() -> None:
-    made = simulated_objects.elements(3, Shape(operations=2_000, clients=8))
-    result = run_check("linearizable", made, {"model": "set"}, budget=Budget(60.0, None))
-    assert (result.valid, result.algorithm) == (True, "graph")
-    late = next(one for one in made.operations if one.kind == "read" and one.index > 1_500)
-    spoilt = [replace(one, output=one.output[1:]) if one is late else one for one in made.operations]
-    result = run_check("linearizable", History(spoilt), {"model": "set"}, budget=Budget(60.0, None))
-    assert result.valid is False
-    assert "are left out here" in result.anomalies[0].sentence
-
-
-def txn(process: int, start: int, end: int | None, *micros: list[Any], outcome: str = "ok") -> Operation:
-    asked = [[name, key, None if name == "r" else value] for name, key, value in micros]
-    return act(process, "txn", asked, list(micros) if outcome == "ok" else None, start, end, outcome)
-
-
-TRANSACTIONS = [
-    (True, [txn(0, 0, 1, ["w", "x", 1], ["w", "y", 1]), txn(1, 2, 3, ["r", "x", 1], ["r", "y", 1])]),
-    (False, [txn(0, 0, 1, ["w", "x", 1], ["w", "y", 1]), txn(1, 2, 3, ["r", "x", 1], ["r", "y", None])]),
-    (False, [txn(0, 0, 1, ["w", "x", 1]), txn(1, 2, 3, ["w", "x", 2]), txn(2, 4, 5, ["r", "x", 1])]),
-    (True, [txn(0, 0, 1, ["w", "x", 1]), txn(1, 2, 9, ["w", "x", 2]), txn(2, 4, 5, ["r", "x", 1])]),
-    (False, [txn(0, 0, 1, ["w", "x", 1], ["w", "x", 2]), txn(1, 0, 9, ["r", "x", 1])]),
-    (False, [txn(0, 0, 1, ["w", "x", 1], ["r", "x", None])]),
-    (False, [txn(0, 0, 9, ["r", "x", None], ["w", "y", 1]), txn(1, 0, 9, ["r", "y", None], ["w", "x", 1]),
-             txn(2, 10, 11, ["r", "x", 1], ["r", "y", 1])]),
-    (True, [txn(0, 0, 1, ["w", "x", 1], outcome="info"), txn(1, 2, 3, ["r", "x", None]), txn(1, 4, 5, ["r", "x", 1])]),
-    (False, [txn(0, 0, 1, ["w", "x", 1], outcome="info"), txn(1, 2, 3, ["r", "x", 1]), txn(1, 4, 5, ["r", "x", None])]),
-    (True, [txn(0, 0, 9, ["append", "x", 1]), txn(1, 0, 9, ["append", "x", 2]), txn(2, 0, 9, ["r", "x", [2, 1]])]),
-    (False, [txn(0, 0, 1, ["append", "x", 1]), txn(1, 2, 3, ["append", "x", 2]), txn(2, 0, 9, ["r", "x", [2, 1]])]),
-    (False, [txn(0, 0, 1, ["append", "x", 1]), txn(2, 2, 3, ["r", "x", None])]),
-    (False, [txn(0, 0, 1, ["append", "x", 1], ["append", "x", 2]), txn(2, 0, 9, ["r", "x", [1]])]),
-    (True, [txn(0, 0, 1, ["append", "x", 1]), txn(2, 0, 9, ["append", "x", 2], ["r", "x", [1, 2]])]),
-    (False, [txn(0, 0, 1, ["append", "x", 1]), txn(2, 2, 3, ["append", "x", 2], ["r", "x", [2]])]),
-    (False, [txn(0, 0, 9, ["r", "x", [1]]), txn(1, 0, 9, ["r", "x", [2]]),
-             txn(2, 0, 9, ["append", "x", 1]), txn(3, 0, 9, ["append", "x", 2])]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("holds", "operations"), TRANSACTIONS)
-def test_transactions_whose_values_name_their_writers(holds: bool, operations: list[Operation]) -> None:
-    result = check(*operations, model="transactions")
-    assert (result.valid, result.algorithm) == (holds, "saturation")
-    assert holds or check(*result.anomalies[0].operations, model="transactions").valid is False
-
-
-def test_transactions_of_realistic_shape_are_decided() -> None:
-    made = transactions(3, Shape(operations=2_000, clients=8), write="w")
-    result = run_check("linearizable", made, {"model": "transactions"}, budget=Budget(60.0, None))
-    assert (result.valid, result.algorithm) == (True, "saturation")
-
-
 @pytest.mark.parametrize(
     ("kind", "asked", "answered", "holds"),
     [
@@ -348,14 +249,6 @@ def test_a_counter_holds_what_was_over_and_some_of_what_was_under_way(
     result = check(*changes, act(2, kind, asked, answered, 2, 3), model="counter")
     assert result.valid is holds
     assert result.algorithm == ("search" if holds else "bounds")
-
-
-def test_elements_of_a_set_are_independent() -> None:
-    operations = [act(0, "add", number, None, 10 * number, 10 * number + 5) for number in range(50)]
-    wrong = act(1, "contains", 7, False, 900, 901)
-    result = check(*operations, wrong, model="set")
-    assert result.valid is False
-    assert [one.input for one in result.anomalies[0].operations] == [7, 7]
 
 
 def test_a_lease_hands_out_growing_tokens_and_fences_old_ones() -> None:
@@ -427,10 +320,27 @@ def test_a_model_that_is_none_is_the_callers_fault() -> None:
         check(op(0, "write", 1, 0, 1), model=Odd)
 
 
-def test_an_offset_that_is_no_whole_number_is_no_missing_one() -> None:
-    rows = [
-        Operation(0, 1, "append", None, 7, 5.0, Outcome.OK, 0, 1),
-        Operation(1, 1, "read-all", None, None, [7], Outcome.OK, 2, 3),
-    ]
-    with pytest.raises(CheckerError, match=r"whole number, not 5\.0"):
-        run_check("linearizable", History(rows), {"model": "log"}, budget=Budget(5, None))
+@pytest.mark.parametrize("offset", [5.0, 5.5, "0", " 5", "-1"])
+def test_an_offset_that_is_no_whole_number_is_no_missing_one(offset: Any) -> None:
+    with pytest.raises(CheckerError, match=f"operation 0: append was told an offset .*: {offset!r}"):
+        check(act(0, "append", 7, offset, 0, 1), act(1, "read-all", None, [7], 2, 3), model="log")
+
+
+@pytest.mark.parametrize("answer", [None, True, "ok", "1526919030474-55"])
+def test_an_append_need_not_be_told_its_offset(answer: Any) -> None:
+    told = act(0, "append", 7, answer, 0, 1)
+    assert check(told, act(1, "read-all", None, [7], 2, 3), model="log").valid is True
+    assert check(told, act(1, "read-all", None, [], 2, 3), model="log").valid is False
+
+
+def test_a_log_is_read_at_an_offset() -> None:
+    with pytest.raises(CheckerError, match="operation 1: read of a log needs an offset, not '0'"):
+        check(act(0, "append", 7, 0, 0, 1), act(1, "read", "0", 7, 2, 3), model="log")
+
+
+def test_values_without_an_order_are_in_no_priority_queue() -> None:
+    with pytest.raises(CheckerError, match="have no order among each other"):
+        check(
+            act(0, "insert", 1, None, 0, 1), act(0, "insert", "a", None, 2, 3),
+            act(1, "delete-min", None, 1, 4, 5), model="priority-queue",
+        )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -93,12 +94,16 @@ def test_linearizable(operations: list[Operation], options: dict[str, Any], vali
     assert why in result.reason or why in [anomaly.name for anomaly in result.anomalies]
 
 
-@pytest.mark.parametrize("value", [0.1, NAN, math.inf, True, "1"])
+@pytest.mark.parametrize("value", [0.1, NAN, math.inf, True, "1", [1]])
 def test_a_counter_of_other_than_whole_numbers_is_the_callers_fault(value: Any) -> None:
-    with pytest.raises(CheckerError, match="a counter needs"):
-        run_check(
-            "linearizable", history(op(0, "add", value, None, 0, 1), read(1, 2, 3)), {"model": "counter"}
-        )
+    said = rf"a counter needs (whole )?numbers, not {re.escape(repr(value))}"
+    add, added = op(0, "add", value, None, 0, 1), op(0, "add", 1, None, 0, 1)
+    with pytest.raises(CheckerError, match=f"operation 0: {said}"):
+        run_check("linearizable", history(add, read(1, 2, 3)), {"model": "counter"})
+    with pytest.raises(CheckerError, match=f"operation 1: {said}"):
+        run_check("linearizable", history(added, read(value, 2, 3)), {"model": "counter"})
+    with pytest.raises(CheckerError, match=f"initial: {said}"):
+        run_check("linearizable", history(added, read(1, 2, 3)), {"model": "counter", "initial": value})
 
 
 @pytest.mark.parametrize("model", ["set", "multiset"])

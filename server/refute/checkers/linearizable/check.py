@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from refute.checkers.catalog import CheckerError
 from refute.checkers.linearizable.containers import (
     Counter,
-    Log,
     Multiset,
     PriorityQueue,
     Queue,
@@ -29,6 +28,7 @@ from refute.checkers.linearizable.explain import (
     unexplained_anomaly,
     unordered_anomaly,
 )
+from refute.checkers.linearizable.log import Log
 from refute.checkers.linearizable.model import Model
 from refute.checkers.linearizable.personal import PersonalModel
 from refute.checkers.linearizable.prepare import objects, tally

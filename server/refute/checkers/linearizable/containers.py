@@ -1,10 +1,10 @@
-"""Counters, sets, queues, stacks and logs as sequential objects."""
+"""Counters, sets, queues and stacks as sequential objects."""
 
 from __future__ import annotations
 
 from bisect import insort
 from collections import Counter as Counted
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from refute.checkers.catalog import CheckerError
@@ -32,18 +32,21 @@ class ObjectModel(Model):
         return call.kind in self.reading
 
 
-def whole_number(value: Any, default: int | None = None) -> int:
-    """The number of a counter's call, `default` where there is none. Raises CheckerError."""
-    if value is None and default is not None:
-        return default
+def refused(operation: Operation, why: str, hint: str | None = None) -> CheckerError:
+    """The error for an operation of which a model can make no call."""
+    return CheckerError(f"operation {operation.index}: {operation.kind} {why}", hint=hint)
+
+
+def _whole_number(value: Any, where: str) -> int:
+    """The number, which may be written `1.0`. Raises CheckerError."""
     if isinstance(value, float) and not value.is_integer():
         raise CheckerError(
-            f"a counter needs whole numbers, not {value!r}",
+            f"{where}: a counter needs whole numbers, not {value!r}",
             hint="sums of fractions depend on rounding and order; the checker `counter` allows for that",
         )
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return value  # type: ignore[return-value]
-    raise CheckerError(f"a counter needs numbers, not {value!r}")
+    raise CheckerError(f"{where}: a counter needs numbers, not {value!r}")
 
 
 class Counter(ObjectModel):
@@ -60,9 +63,26 @@ class Counter(ObjectModel):
         }
     )
     reading = frozenset({"read"})
+    answering = frozenset({"read", "add-and-get", "get-and-add"})
+    """Those whose answers tell what the counter held."""
 
     def __init__(self, initial: Any = 0) -> None:
-        self.initial = 0 if initial is None else whole_number(initial)
+        self.initial = 0 if initial is None else _whole_number(initial, "initial")
+
+    def call(self, operation: Operation) -> Call | None:
+        """The call, a change with its amount; None for a read without an answer.
+
+        Raises CheckerError for an amount or an answer that is no whole number.
+        """
+        call = super().call(operation)
+        if call is None:
+            return None
+        where = f"operation {operation.index}"
+        if call.known and call.kind in self.answering:
+            _whole_number(operation.output, where)
+        if call.kind == "read":
+            return call
+        return call._replace(input=1 if operation.input is None else _whole_number(operation.input, where))
 
     def init(self) -> State:
         """The initial number."""
@@ -70,26 +90,37 @@ class Counter(ObjectModel):
 
     def step(self, state: State, call: Call) -> tuple[bool, State]:
         """Additions always fit; answers must be the number before or after."""
-        now = whole_number(state)
+        assert isinstance(state, int | float)
         if call.kind == "read":
-            return now == call.output, state
-        after = now + whole_number(call.input, 1) * (-1 if call.kind == "sub" else 1)
+            return state == call.output, state
+        after = state + changed_by(call)
         if call.known and call.kind == "add-and-get":
             return after == call.output, after
         if call.known and call.kind == "get-and-add":
-            return now == call.output, after
+            return state == call.output, after
         return True, after
 
 
+def changed_by(call: Call) -> int:
+    """By how much a call changes a counter."""
+    if call.kind == "read":
+        return 0
+    amount: int = call.input
+    return -amount if call.kind == "sub" else amount
+
+
 def members(value: Any) -> tuple[Any, ...]:
-    """The elements of an answer that listed a collection."""
+    """The elements of an answer that `listed` everything."""
     if value is None:
         return ()
-    if isinstance(value, tuple) and value[:1] == ("seq",):
-        return value[1:]
-    if isinstance(value, tuple) and value[:1] == ("set",):
-        return tuple(value[1])
-    raise CheckerError(f"a read of a collection must return a list, not {value!r}")
+    return tuple(value[1]) if value[0] == "set" else value[1:]
+
+
+def listed(operation: Operation, call: Call) -> Call:
+    """The call, whose answer is a list. Raises CheckerError for anything else, nil for an empty one apart."""
+    if call.known and not isinstance(operation.output, list | tuple | set | frozenset | None):
+        raise refused(operation, f"must answer with a list of all elements, not {operation.output!r}")
+    return call
 
 
 class Set(ObjectModel):
@@ -111,15 +142,14 @@ class Set(ObjectModel):
     reading = frozenset({"contains", "read"})
 
     def call(self, operation: Operation) -> Call | None:
-        """The call; None for a look without an answer. Raises CheckerError for neither true nor false."""
+        """The call; None for a look without an answer. CheckerError for an answer that tells nothing."""
         call = super().call(operation)
-        if call is not None and call.kind == "contains" and type(operation.output) is not bool:
-            raise CheckerError(
-                f"operation {operation.index}: {operation.kind} must answer true or false, "
-                f"not {operation.output!r}",
-                hint="give the answer as the operation's output",
-            )
-        return call
+        if call is None:
+            return None
+        if call.kind == "contains" and type(operation.output) is not bool:
+            hint = "give the answer as the operation's output"
+            raise refused(operation, f"must answer true or false, not {operation.output!r}", hint)
+        return listed(operation, call) if call.kind == "read" else call
 
     def init(self) -> State:
         """Nothing."""
@@ -133,8 +163,8 @@ class Set(ObjectModel):
         """What a call says about the set must be true."""
         assert isinstance(state, frozenset)
         if call.kind == "read":
-            listed = members(call.output)
-            return len(listed) == len(state) and state == frozenset(listed), state
+            shown = members(call.output)
+            return len(shown) == len(state) and state == frozenset(shown), state
         there = call.input in state
         if call.kind == "contains":
             return call.output == ("bool", there), state
@@ -247,89 +277,8 @@ class PriorityQueue(Queue):
         try:
             insort(items, value)
         except TypeError:
-            raise CheckerError(f"a priority queue needs values of one ordered kind, not {value!r}") from None
+            raise CheckerError(
+                "the values of a priority queue have no order among each other",
+                hint="give numbers only, or texts only",
+            ) from None
         return tuple(items)
-
-
-class Log(ObjectModel):
-    """A log: `append` may answer the offset it got, `read` an offset, `read-all` lists everything.
-
-    Offsets count from 0 without gaps. A `read` past the end answers nil.
-    """
-
-    name = "log"
-    kinds = named(
-        {
-            "append": "append send write",
-            "read": "read",
-            "read-all": "read-all scan",
-        }
-    )
-    reading = frozenset({"read", "read-all"})
-
-    def init(self) -> State:
-        """Empty."""
-        return ()
-
-    def step(self, state: State, call: Call) -> tuple[bool, State]:
-        """Offsets and contents must be what the log holds."""
-        assert isinstance(state, tuple)
-        if call.kind == "append":
-            offset = offset_told(call)
-            return offset in (None, len(state)), (*state, call.input)
-        if call.kind == "read-all" or call.input is None:
-            return state == members(call.output), state
-        if type(call.input) is not int:
-            raise CheckerError(f"a read of a log needs an offset, not {call.input!r}")
-        found = state[call.input] if 0 <= call.input < len(state) else None
-        return found == call.output, state
-
-    def narrowed(self, calls: list[Call]) -> Model:
-        """With what answers say of each offset: a log only grows, so what stands there stays there."""
-        told: dict[int, Any] = {}
-        agree = True
-        for call in calls:
-            for offset, value in _told(call):
-                agree = told.setdefault(offset, value) == value and agree
-        return _ToldLog(told, agree)
-
-
-class _ToldLog(Log):
-    """A log of which it is known what stands at some offsets; nothing is allowed where answers disagree."""
-
-    def __init__(self, told: Mapping[int, Any], agree: bool) -> None:
-        self._told, self._agree = told, agree
-
-    def step(self, state: State, call: Call) -> tuple[bool, State]:
-        """As for any log, but an offset takes only what was seen there."""
-        assert isinstance(state, tuple)
-        if call.kind == "append" and self._told.get(len(state), call.input) != call.input:
-            return False, state
-        allowed, after = super().step(state, call)
-        return allowed and self._agree, after
-
-
-def offset_told(call: Call) -> int | None:
-    """The offset that an append was told, if any; a number that can be none would pass for no answer."""
-    if call.known and isinstance(call.output, float):
-        raise CheckerError(f"an append to a log is told a whole number, not {call.output!r}")
-    return call.output if call.known and type(call.output) is int else None
-
-
-def _told(call: Call) -> Iterator[tuple[int, Any]]:
-    """What the answer of a call on a log says of offsets."""
-    if not call.known:
-        return
-    if call.kind == "append":
-        if (offset := offset_told(call)) is not None:
-            yield offset, call.input
-    elif call.kind == "read-all" or call.input is None:
-        yield from enumerate(members(call.output))
-    elif type(call.input) is int and call.output is not None:
-        yield call.input, call.output
-
-
-__all__ = [
-    "Counter", "Log", "Multiset", "ObjectModel", "PriorityQueue", "Queue", "Set", "Stack", "members",
-    "offset_told", "whole_number",
-]  # fmt: skip

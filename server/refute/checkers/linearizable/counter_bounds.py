@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from refute.checkers.linearizable.containers import whole_number
+from refute.checkers.linearizable.containers import changed_by
 from refute.checkers.linearizable.search import NEVER, Timed
 
 
@@ -27,7 +27,7 @@ def out_of_bounds(calls: Sequence[Timed], initial: int) -> OutOfBounds | None:
     A change that was over before a call began counts; one under way, or without an answer, may count.
     Answers within these bounds may yet be wrong together.
     """
-    amounts = {timed.row: _amount(timed) for timed in calls}
+    amounts = {timed.row: changed_by(timed.call) for timed in calls}
     changes = [timed for timed in calls if timed.call.kind != "read"]
     by_start = sorted(changes, key=lambda timed: timed.start)
     by_end = sorted((timed for timed in changes if timed.end != NEVER), key=lambda timed: timed.end)
@@ -41,7 +41,7 @@ def out_of_bounds(calls: Sequence[Timed], initial: int) -> OutOfBounds | None:
             continue
         if found is not None and timed.end >= found.call.end:
             continue
-        seen = whole_number(call.output)
+        seen = call.output
         first, last = bisect_left(ends, timed.start), bisect_left(starts, timed.end)
         least = initial + over[1][first] + begun[-1][last]
         most = initial + over[-1][first] + begun[1][last]
@@ -53,13 +53,6 @@ def out_of_bounds(calls: Sequence[Timed], initial: int) -> OutOfBounds | None:
         if not least <= seen <= most:
             found = OutOfBounds(timed, least, most, tuple(by_start[:last]))
     return found
-
-
-def _amount(timed: Timed) -> int:
-    """By how much a call changes the counter."""
-    if timed.call.kind == "read":
-        return 0
-    return whole_number(timed.call.input, 1) * (-1 if timed.call.kind == "sub" else 1)
 
 
 def _sums(changes: Sequence[Timed], amounts: dict[int, int], sign: int) -> list[int]:

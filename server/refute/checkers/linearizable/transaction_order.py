@@ -7,7 +7,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from refute.checkers.linearizable.containers import members, offset_told
+from refute.checkers.linearizable.containers import members
+from refute.checkers.linearizable.log import offset_told, reads_all
 from refute.checkers.linearizable.model import Call
 from refute.checkers.linearizable.search import NEVER, Timed
 from refute.checkers.minimal import minimise
@@ -116,14 +117,14 @@ def log_refuted(calls: Sequence[Timed], check: Callable[[], None]) -> list[Timed
     by_row = {timed.row: timed for timed in calls}
     plain: list[Timed] = []
     for timed in calls:
-        kind, asked, answered, known, _ = timed.call
-        if kind == "append" and offset_told(timed.call) is None:
-            micro = ("append", None, asked)
-        elif kind == "read-all" or (kind == "read" and asked is None):
-            micro = ("r", None, ("seq", *members(answered)))
+        call = timed.call
+        if call.kind == "append" and offset_told(call) is None:
+            micro = ("append", None, call.input)
+        elif reads_all(call):
+            micro = ("r", None, ("seq", *members(call.output)))
         else:
             return None
-        plain.append(replace(timed, call=Call("txn", (micro,), None, known)))
+        plain.append(replace(timed, call=Call("txn", (micro,), None, call.known)))
     found = refuted(plain, check)
     return None if found is None else [by_row[timed.row] for timed in found]
 

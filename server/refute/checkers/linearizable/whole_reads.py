@@ -11,8 +11,10 @@ from refute.checkers.linearizable.containers import members
 from refute.checkers.linearizable.search import NEVER, Timed
 from refute.checkers.real_time import interval_reduction
 
-_MOST_STARTS = 200
-_CHECK_EVERY = 64
+_MOST_STARTS = (
+    200  # calls from which a shorter cycle is sought: the first found is proof, a short one is read
+)
+_CHECK_EVERY = 64  # reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +157,11 @@ def _cycle(graph: _Graph) -> tuple[Timed, ...]:
             degree[target] -= 1
             if not degree[target]:
                 ready.append(target)
+    if not left:
+        return ()
     best: list[_Node] = []
-    for start in [node for node in left if node[0] == "call"][:_MOST_STARTS]:
+    # What is left may lie behind a cycle and on none, so that the first of it may be no start of any.
+    for start in [node for node in (*_circle(onward, left), *left) if node[0] == "call"][:_MOST_STARTS]:
         found = _around(start, onward, left)
         if found and (not best or len(found) < len(best)):
             best = found
@@ -165,6 +170,17 @@ def _cycle(graph: _Graph) -> tuple[Timed, ...]:
         one for place, one in enumerate(calls)
         if not (calls[place - 1].end < one.start and one.end < calls[(place + 1) % len(calls)].start)
     )  # fmt: skip
+
+
+def _circle(onward: dict[_Node, list[_Node]], left: dict[_Node, None]) -> list[_Node]:
+    """The nodes of one cycle: each that is left comes after another that is left, so a way back closes."""
+    before = {target: node for node in left for target in onward.get(node, ()) if target in left}
+    way: dict[_Node, None] = {}
+    node = next(iter(left))
+    while node not in way:
+        way[node] = None
+        node = before[node]
+    return list(way)[list(way).index(node) :]
 
 
 def _around(start: _Node, onward: dict[_Node, list[_Node]], left: dict[_Node, None]) -> list[_Node]:
