@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -85,6 +86,7 @@ def test_run_exits_1_where_something_failed_and_keeps_stdout_for_the_verdicts(tm
     done = refute("run", write_plan(tmp_path, ISOLATED), "--session-root", tmp_path / "s", "--json")
     assert done.returncode == 1, done.stderr
     assert json.loads(done.stdout)["scenarios"][0]["verdict"] == "FAIL-reproducible"
+    assert re.search(r"^the plan has \d+ errors and \d+ warnings, .*: refute plan check ", done.stderr, re.M)
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,22 @@ def test_a_candidate_tries_only_claims_of_the_plan() -> None:
         assert set(candidate.claims) <= set(plan.claims)
 
 
+def test_the_system_of_a_first_plan_can_be_read_once_its_marks_are_decided() -> None:
+    text = scaffold_plan(FOUND, "store").text
+    decided = {
+        "what the scenarios call it": "store",
+        "how many": "3",
+        "how one node is started": '"server --port {port.client} --data {data}"',
+    }
+    for mark, decision in decided.items():
+        assert f"TODO(judge): {mark}\n" in text
+        text = text.replace(f"TODO(judge): {mark}\n", f"{decision}\n")
+    plan = parse_plan(text.replace("```text\nsystem:", "```yaml\nsystem:"))
+    system = plan.systems["store"]
+    assert list(system.states) == ["serving", "accepts"]
+    assert system.clients["usual"].http is not None
+
+
 def test_what_is_left_out_is_counted() -> None:
     first = scaffold_plan(FOUND, "store", claims=2)
     assert first.left_out == 2

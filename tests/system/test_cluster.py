@@ -94,8 +94,22 @@ def test_a_node_that_ends_early_is_named_with_the_end_of_its_log(tmp_path: Path)
     spec = spec.model_copy(update={"command": (*spec.command, "--fail", "the disk is on fire")})
     with Cluster(spec, root=tmp_path, plan_dir=tmp_path) as cluster:
         cluster.start()
-        with pytest.raises(ClusterError, match=r"(?s)n\d: it ended \(exit 1\).*the disk is on fire"):
+        with pytest.raises(
+            ClusterError, match=r"(?s)n\d: it ended \(exit 1\).*the disk is on fire"
+        ) as raised:
             cluster.wait_ready()
+        assert raised.value.hint is None
+
+
+def test_a_command_that_names_a_file_from_elsewhere_is_told_where_it_runs(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text("print('never found')")
+    spec = peer_spec(1).model_copy(update={"command": ("{python}", "server.py")})
+    with Cluster(spec, root=tmp_path / "run", plan_dir=tmp_path) as cluster:
+        cluster.start()
+        with pytest.raises(ClusterError, match="ended") as raised:
+            cluster.wait_ready()
+        assert f"server.py is looked for in {cluster.working_directory('n1')}" in str(raised.value)
+        assert "{plan_dir}/…" in str(raised.value)
 
 
 def test_a_node_that_never_gets_ready_is_named_with_the_probe(tmp_path: Path) -> None:

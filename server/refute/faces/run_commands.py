@@ -34,6 +34,8 @@ def run(given: argparse.Namespace) -> int:
     variables = dict(pairs(given.var))
     session = _running(given.plan, given, given.budget, variables, given.parallel)
     _show_session(given, session)
+    if given.plan is not None:
+        _show_what_stands_in(given.plan)
     return exit_code([entry.verdict for entry in session.index.scenarios.values()])
 
 
@@ -82,6 +84,19 @@ def _show_session(given: argparse.Namespace, session: Any) -> None:
         print(f"{scenario.id:4} {scenario.verdict + rate:44} {scenario.name}")
         print(f"     {scenario.why}")
     print(f"\nsession {state.state}: {state.session}\nreport: {state.report}")
+
+
+def _show_what_stands_in(plan: Path) -> None:
+    """Says how many findings a plan has that was run: a PASS of a plan that is wrong is worth little."""
+    from refute.tools.plans import CheckPlanRequest, check_plan
+
+    checked = check_plan(CheckPlanRequest(plan=str(plan)))
+    if checked.errors or checked.warnings:
+        print(
+            f"the plan has {checked.errors} errors and {checked.warnings} warnings, which say what a verdict "
+            f"of it is worth: refute plan check {plan}",
+            file=sys.stderr,
+        )
 
 
 def verify_session(given: argparse.Namespace) -> int:

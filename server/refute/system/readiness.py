@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from refute.plan.system_spec import State
 from refute.system.cluster import Cluster
@@ -46,7 +47,9 @@ def _wait_for_node(cluster: Cluster, node: str, deadline: float) -> None:
             while not (seen := source.read()).holds:
                 if process.exit is not None:
                     raise ClusterError(
-                        f"it ended ({process.exit}) before it was ready{_logged(cluster, node)}", where=node
+                        f"it ended ({process.exit}) before it was ready{_logged(cluster, node)}",
+                        where=node,
+                        hint=_looked_for_elsewhere(cluster, node),
                     )
                 if time.monotonic() > deadline:
                     raise ClusterError(f"not ready: {name} is {seen}{_logged(cluster, node)}", where=node)
@@ -58,6 +61,20 @@ def _wait_for_node(cluster: Cluster, node: str, deadline: float) -> None:
         raise ClusterError(
             f"it ended ({process.exit}) while its probes held{_logged(cluster, node)}", where=node
         )
+
+
+def _looked_for_elsewhere(cluster: Cluster, node: str) -> str | None:
+    """What to write where the command names a file that is here or beside the plan, and not where it runs."""
+    folder = cluster.working_directory(node)
+    for word in cluster.command(node)[1:]:
+        if word.startswith("-") or (folder / word).exists():
+            continue
+        if any((place / word).is_file() for place in (cluster.plan_dir, Path.cwd())):
+            return (
+                f"{word} is looked for in {folder}, where the node runs: name it from the plan's folder, "
+                "{plan_dir}/…, or give `cwd`"
+            )
+    return None
 
 
 def _logged(cluster: Cluster, node: str) -> str:
