@@ -150,8 +150,19 @@ class _Quotes:
         if not 1 <= line <= end_line <= len(lines):
             return None
         text = "\n".join(lines[line - 1 : end_line])
-        there = iter(words_of(plain(text) if path.endswith(".json") else text))
-        return text if all(word in there for word in words_of(sentence)) else None
+        shown = plain(text) if path.endswith(".json") else text
+        alike = _in_order(sentence, shown) or _in_order(_MARKS.sub("", sentence), _MARKS.sub("", text))
+        return text if alike else None
+
+
+# what may stand within a word: `Session`'s, [Session]s
+_MARKS = re.compile(r"[`*\[\]]|</?[a-zA-Z][^<>]{0,80}>")
+
+
+def _in_order(sentence: str, text: str) -> bool:
+    """Whether the words of the sentence stand in the text, in their order."""
+    rest = iter(words_of(text))
+    return all(word in rest for word in words_of(sentence))
 
 
 def _claim(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from html import unescape
 from itertools import pairwise
 
 _LINE_MARKS = {
@@ -20,24 +21,77 @@ _C_LIKE = frozenset({
 })  # fmt: skip
 _STRIP = re.compile(r"^\s*(?:/\*+!?|\*+/|\*(?!\*)|//[/!]?|#+!?|--+|%+|;+|\\\*|\(\*+|\"\"\"|''')\s?")
 _STRIP_END = re.compile(r"\s*(?:\*+/|\*\)|\"\"\"|'''|-\})\s*$")
-_RULE = re.compile(r"^[\s=\-*#~_/+.]{3,}$")
+_STRIP_QUOTES = re.compile(r"^\s*(?:[rRbBuUfF]{0,2}(?:\"\"\"|\'\'\'))\s?")
+_HEADING = re.compile(r"^\s*#{1,6}\s+\S")
+_RULE = re.compile(r"^[\s=\-*#~_/+.|]{3,}$")
 _ITEM = re.compile(r"^(\s*)(?:[-*+•]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(\S.*)$")
 _TAG_LINE = re.compile(
-    r"^\s*(?:@(?:param|return|returns|throws|exception|see|since|author|type|rtype|raise)\b|:param|:return|:rtype|:type)"
+    r"^\s*(?:@(?!default|link|code)[a-z][\w-]*(?:\[\w+\])?(?=\s|$)|:param|:return|:rtype|:type|- (?i:parameters?|returns|throws|note|warning|important)\b)"
+)
+# what such a tag says beside what follows it; `@param x` names what the sentence is about, which is kept
+_SAYS_NOTHING = re.compile(
+    r"^\s*(?:@(?:note|warning|remarks?|attention|important|apiNote|implNote|implSpec|brief|details|property|"
+    r"param(?:\[\w+\])?(?:\s+\S+(?=\s+\$))?|var\s+[\w\\|?\[\]]+(?:<[^>]{0,80}>)?)|-\s+(?i:parameter|note|warning|important):?)\s+"
 )
 _DEFAULT_LINE = re.compile(r"\s*@?default(?:s|value)?\b", re.I)
+_CROSS_REFERENCE = re.compile(
+    r"<(?:see|seealso|paramref|typeparamref)\s+\w+\s*=\s*[\"'](?:[A-Z]:)?([^\"']*)[\"']\s*/>(\w?)"
+)
 _MARKUP = re.compile(r"</?[a-zA-Z][^>]{0,80}/?>|\{@\w+\s+([^}]*)\}")
+_OPENS_CODE = re.compile(r"^\s*(?:<pre\b(?!.*</pre>)|<code>\s*$|\{\{\{(?!.*\}\}\}))")
+_CLOSES_CODE = re.compile(r"</pre>\s*$|^\s*(?:</code>|\}\}\})\s*$")
+_WIKI_LINK = re.compile(r"\[\[(?:\S+\s+)?([^\[\]]+)\]\]")
+_TEXT_LINK = re.compile(r"\[([^\[\]]{1,200})\](?:\([^()\s]{0,300}\)|\[[\w.:#()`]{0,100}\])")
+_SYMBOL_LINK = re.compile(r"(?<![\w\])\[])\[([A-Za-z_][\w.:#]*(?:\(\))?)\](?![\w(\[:])")
+_YARD = re.compile(
+    r"(?<![\w$#{])\{([A-Z]\w*(?:::\w+)*(?:[#.]\w+[?!]?)?|[#.]\w+[?!]?)\}|(?<![\w+])\+([\w.:#]+[?!]?)\+(?!\w)"
+)
+_LINKS_SYMBOLS = frozenset({"kotlin", "rust"})  # `[Name]` alone is a link
 
 
-def clean_comment(line: str) -> str:
-    """One line of a comment without its marks and markup; indentation inside the comment is kept."""
-    text = _STRIP.sub("", line, count=1)
+def clean_comment(line: str, language: str = "", *, in_string: bool = False) -> str:
+    """One line of a comment without its marks and markup; indentation inside the comment is kept.
+
+    In a doc string a star is an item of a list and a hash is a heading: they are no marks. The beginning and
+    the end of a block of code read as a fence.
+    """
+    text = (_STRIP_QUOTES if in_string else _STRIP).sub("", line, count=1)
     text = _STRIP_END.sub("", text)
-    if _RULE.match(text):
+    if _RULE.match(text) or (language == "ruby" and line.startswith(("=begin", "=end"))):
         return ""
-    if "<" in text or "{@" in text:
-        text = _MARKUP.sub(lambda match: match.group(1) or " ", text)
+    if in_string and _HEADING.match(text):
+        return ""
+    if text.lstrip().startswith("|") and text.count("|") == 1:  # a box around the comment
+        text = text.replace("|", "", 1)
+    if "[" in text or "{" in text or "<" in text or "+" in text:
+        text = _without_links(text, language)
+    if "&" in text:
+        text = unescape(text).replace("\xa0", " ")
     return text.replace("`", "")
+
+
+def _without_links(text: str, language: str) -> str:
+    if _OPENS_CODE.match(text):
+        return "```"
+    if _CLOSES_CODE.search(text):
+        return "```"
+    if "<" in text or "{@" in text:
+        text = _CROSS_REFERENCE.sub(_named_in, text)
+        text = _MARKUP.sub(lambda match: match.group(1) or " ", text)
+    if "[" in text:
+        text = _WIKI_LINK.sub(r"\1", text)
+        text = _TEXT_LINK.sub(r"\1", text)
+        if language in _LINKS_SYMBOLS:
+            text = _SYMBOL_LINK.sub(r"\1", text.replace("`", ""))
+    if language == "ruby":
+        text = _YARD.sub(lambda match: match.group(1) or match.group(2), text)
+    return text
+
+
+def _named_in(reference: re.Match[str]) -> str:
+    """`T:System.String.Split(System.Char[])` is Split; what follows stays a word of its own, as it is in the file."""
+    name = re.split(r"[({]", reference.group(1), maxsplit=1)[0].rsplit(".", 1)[-1]
+    return f"{name} {reference.group(2)}" if reference.group(2) else name
 
 
 def comment_paragraphs(block: Sequence[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
@@ -53,13 +107,13 @@ def comment_paragraphs(block: Sequence[tuple[int, str]]) -> Iterator[list[tuple[
             continue
         if not text.strip() and _DEFAULT_LINE.match(ahead.get(number, "")):
             continue
-        item = _ITEM.match(text)
+        item = None if _TAG_LINE.match(text) else _ITEM.match(text)
         if not text.strip() or item or _TAG_LINE.match(text):
             if held:
                 yield held
             held = []
         if text.strip():
-            held.append((number, item.group(2) if item else text))
+            held.append((number, item.group(2) if item else _SAYS_NOTHING.sub("", text)))
     if held:
         yield held
 

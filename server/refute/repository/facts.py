@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from refute.repository.comment_lines import comment_lines
 from refute.repository.comments import clean_comment, comment_paragraphs, scan_comments
 from refute.repository.defaults import NamedDefault, coded_defaults, documented_defaults
 from refute.repository.descriptions import descriptions_in, is_interface
@@ -36,6 +37,7 @@ from refute.repository.weighing import Weighed, category_of, weigh
 
 LEAST_SCORE = 1.6
 _LONGEST_LINE = 20_000
+_TESTS_BESIDE_CODE = frozenset({"rust", "zig"})
 _LONGEST_JOIN = 6
 _LONGEST_TEXT = 700
 _LEANS = re.compile(
@@ -147,11 +149,7 @@ def read_facts(path: str, data: bytes) -> FileFacts:
         if syntax.broken:
             notes.append("syntax errors")
         for block in syntax.comments:
-            rows = [
-                (number, clean_comment(lines[number - 1])) for number in range(block.line, block.end_line + 1)
-            ]
-            if lines[block.line - 1].lstrip()[:1] not in ("/", "#", "*", '"', "'", ";"):
-                rows[0] = (block.line, clean_comment(_behind_code(lines[block.line - 1])))
+            rows = comment_lines(lines, block, language)
             channel = "doc-comment" if block.is_doc else "code-comment"
             statements += _from_block(rows, channel, block.symbol)
     elif (
@@ -170,7 +168,9 @@ def read_facts(path: str, data: bytes) -> FileFacts:
         statements += _from_messages(messages_in(lines, language), syntax)
         if language in GRAMMARS or language in COMMENTED or language == "sql":
             statements += _from_code(lines, language, syntax)
-    tests = tuple(tests_in(lines, language, syntax.definitions)) if test or language == "rust" else ()
+    tests = (
+        tuple(tests_in(lines, language, syntax.definitions)) if test or language in _TESTS_BESIDE_CODE else ()
+    )
     for case in tests:
         words = " ".join(words_of(case.name))
         judged = weigh(words.removeprefix("test "))
@@ -186,14 +186,6 @@ def read_facts(path: str, data: bytes) -> FileFacts:
         tuple(coded_defaults(lines)) if language in GRAMMARS and not test else (),
         tuple(notes),
     )
-
-
-def _behind_code(line: str) -> str:
-    attribute = re.match(r"\s*@\w*doc\s+(?:~[sS])?(?:\"\"\"|\")?", line)  # Elixir
-    if attribute:
-        return line[attribute.end() :]
-    found = re.search(r"(?://|/\*|#)(?![^\"]*\"[^\"]*$)", line)
-    return line[found.start() :] if found else line
 
 
 def _says_generated(lines: list[str]) -> bool:
@@ -286,7 +278,7 @@ def _joined(
     """Neighbouring sentences of a paragraph that promise something are one statement, with what they lean on."""
     group: list[tuple[Sentence, Weighed | None]] = []
     for sentence, weighed in judged:
-        if weighed is not None and weighed.score < LEAST_SCORE:
+        if weighed is not None and (weighed.score < LEAST_SCORE or _LICENCE.search(sentence.text)):
             weighed = None
         full = group and (
             sentence.end_line - group[0][0].line >= _LONGEST_JOIN
@@ -340,7 +332,8 @@ def _grouped(
 
 
 _LICENCE = re.compile(
-    r"licen[cs]ed? (?:under|to the)|all rights reserved|redistribution and use|SPDX-License", re.I
+    r"licen[cs]ed? (?:under|to the)|required by applicable law or agreed to in writing|all rights reserved|redistribution and use|SPDX-License",
+    re.I,
 )
 # What stands below is promised, though the sentence does not say so.
 _PROMISING_HEADING = re.compile(r"\b(?:guarantees?|invariants?|promises?|assurances?)\b", re.I)
@@ -352,7 +345,7 @@ _DECLARED = re.compile(
 
 def _from_scan(lines: list[str], language: str) -> Iterator[Statement]:
     for block in scan_comments(lines, language):
-        rows = [(number, clean_comment(line)) for number, line in block]
+        rows = [(number, clean_comment(line, language)) for number, line in block]
         after = next((line for line in lines[block[-1][0] : block[-1][0] + 2] if line.strip()), "")
         symbol = default = ""
         channel = "doc-comment" if language in INTERFACES else "code-comment"

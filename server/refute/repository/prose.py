@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from html import unescape
 
 _ATX = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 _ADOC_HEADING = re.compile(r"^(={1,6})\s+(\S.*)$")
@@ -81,7 +82,7 @@ class _Reader:
             ):
                 self.close(keep_lead=True)
                 continue
-            if self.language == "markdown" and stripped.startswith("{%"):
+            if self.language == "markdown" and (stripped.startswith("{%") or _BLOCK.match(stripped)):
                 self.close(keep_lead=True)
                 continue
             if stripped.startswith("<!--"):
@@ -239,6 +240,12 @@ class _Reader:
 
 
 _LINK = re.compile(r"!?\[([^\[\]]{0,300})\](?:\([^()]{0,500}\)|\[[^\[\]]{0,200}\])")
+_WIKI_LINK = re.compile(r"\[\[#?([^\[\]|]{1,200})(?:\|([^\[\]]{1,200}))?\]\]")
+# Paradox: `@ref:[text](link)`, `@apidoc[Name]{ .scala }`; Laika: `@:api(package.Name)`
+_INLINE = re.compile(
+    r"@[a-z]\w*:?\[([^\[\]]{0,300})\](?:\([^()]{0,300}\))?(?:\{[^{}]{0,200}\})?|@:\w+\((?:[\w.]*\.)?(\w+)\)"
+)
+_BLOCK = re.compile(r"^(?:@@.*|@:(?:@|\w+(?:\([^()]*\))?(?:\s*\{.*\})?))$")  # a line that begins or ends one
 _ROLE = re.compile(r"(?<![\w:]):[\w:+-]{1,40}:`~?([^`<]{0,200})(?:<[^`]{0,200}>)?`")
 _EMPHASIS = re.compile(r"(?<!\w)(\*\*|__|\*)(?=\S)(.{1,300}?)(?<=\S)\1(?!\w)")
 
@@ -247,13 +254,20 @@ def clean(text: str, language: str) -> str:
     """A line without its markup: links keep their text, emphasis and inline code keep their words."""
     if language == "rst":
         text = _ROLE.sub(r"\1", text).replace("``", "`").replace("`_", "`")
+    if "@" in text:
+        text = _INLINE.sub(
+            lambda match: (match.group(1) or match.group(2) or "").rstrip("$"), text.replace("]@", "] @")
+        )
     if "[" in text:
         text = _LINK.sub(r"\1", text)
+        text = _WIKI_LINK.sub(lambda match: match.group(2) or match.group(1), text)
     if "*" in text or "__" in text:
         text = _EMPHASIS.sub(r"\2", text)
     if "<" in text:
         text = _TAGS.sub(" ", text)
-    return text.replace("`", "").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").strip()
+    if "&" in text:
+        text = unescape(text).replace("\xa0", " ")
+    return text.replace("`", "").strip()
 
 
 def _man(lines: list[str]) -> Iterable[Paragraph]:

@@ -5,54 +5,16 @@
 from __future__ import annotations
 
 import importlib
-import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
+
+from refute.repository.definitions import DEFINITIONS, QUERIES, kind_of, last_line_of, name_of
 
 _MODULES = {"tsx": ("tree_sitter_typescript", "language_tsx"), "typescript": ("tree_sitter_typescript", "language_typescript"),
             "php": ("tree_sitter_php", "language_php")}  # fmt: skip
 
-# Node types that define something a person can name, and their kind.
-_DEFINITIONS: dict[str, dict[str, str]] = {
-    "go": {"function_declaration": "function", "method_declaration": "method", "type_spec": "type",
-           "field_declaration": "field", "const_spec": "constant", "var_spec": "variable", "method_elem": "method"},
-    "rust": {"function_item": "function", "struct_item": "type", "enum_item": "type", "trait_item": "type",
-             "impl_item": "impl", "mod_item": "module", "field_declaration": "field", "const_item": "constant",
-             "enum_variant": "constant", "function_signature_item": "method", "static_item": "constant"},
-    "python": {"function_definition": "function", "class_definition": "type"},
-    "java": {"method_declaration": "method", "class_declaration": "type", "interface_declaration": "type",
-             "enum_declaration": "type", "field_declaration": "field", "constructor_declaration": "method",
-             "enum_constant": "constant", "record_declaration": "type"},
-    "kotlin": {"function_declaration": "function", "class_declaration": "type", "object_declaration": "type",
-               "property_declaration": "field"},
-    "scala": {"function_definition": "function", "class_definition": "type", "object_definition": "type",
-              "trait_definition": "type", "val_definition": "field", "function_declaration": "method"},
-    "c": {"function_definition": "function", "struct_specifier": "type", "field_declaration": "field",
-          "enum_specifier": "type", "preproc_def": "constant", "enumerator": "constant", "declaration": "variable"},
-    "cpp": {"function_definition": "function", "struct_specifier": "type", "class_specifier": "type",
-            "field_declaration": "field", "enum_specifier": "type", "namespace_definition": "module",
-            "preproc_def": "constant", "enumerator": "constant"},
-    "c_sharp": {"method_declaration": "method", "class_declaration": "type", "interface_declaration": "type",
-                "struct_declaration": "type", "property_declaration": "field", "record_declaration": "type",
-                "constructor_declaration": "method", "enum_declaration": "type", "field_declaration": "field",
-                "enum_member_declaration": "constant"},
-    "javascript": {"function_declaration": "function", "class_declaration": "type", "method_definition": "method",
-                   "field_definition": "field"},
-    "typescript": {"function_declaration": "function", "class_declaration": "type", "method_definition": "method",
-                   "interface_declaration": "type", "type_alias_declaration": "type", "property_signature": "field",
-                   "public_field_definition": "field", "method_signature": "method", "enum_declaration": "type",
-                   "abstract_class_declaration": "type"},
-    "ruby": {"method": "method", "class": "type", "module": "module", "singleton_method": "method"},
-    "php": {"function_definition": "function", "method_declaration": "method", "class_declaration": "type",
-            "interface_declaration": "type", "trait_declaration": "type", "property_declaration": "field"},
-    "elixir": {"call": "call"},
-    "swift": {"function_declaration": "function", "class_declaration": "type", "protocol_declaration": "type",
-              "property_declaration": "field"},
-    "zig": {"function_declaration": "function", "variable_declaration": "variable", "container_field": "field"},
-}  # fmt: skip
-_DEFINITIONS["tsx"] = _DEFINITIONS["typescript"]
 _COMMENTS = {
     "rust": ("line_comment", "block_comment"), "java": ("line_comment", "block_comment"),
     "kotlin": ("line_comment", "block_comment"), "scala": ("comment", "block_comment"),
@@ -62,10 +24,10 @@ _DOC_STRINGS = {
     "python": "(expression_statement (string) @doc)",
     "elixir": "(unary_operator (call (identifier) (arguments [(string) (sigil)] @doc)))",
 }
-_ELIXIR_WORDS = frozenset(
-    {"def", "defp", "defmodule", "defmacro", "defprotocol", "defimpl", "defcallback", "test", "describe"}
-)
-_NAMES = re.compile(r"[A-Za-z_$][\w$]*")
+# what a comment that opens like this speaks of is around it, not below it
+_INNER = {"rust": (b"//!", b"/*!"), "zig": (b"//!",)}
+_Where = Literal["below", "around", "attribute"]
+_ELIXIR_DOCS: dict[str, _Where] = {"moduledoc": "around", "doc": "attribute", "typedoc": "attribute"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +66,13 @@ def _machine(language: str) -> tuple[Any, Any]:
     module, function = _MODULES.get(language, (f"tree_sitter_{language}", "language"))
     grammar = tree_sitter.Language(getattr(importlib.import_module(module), function)())
     parts = [f"({kind}) @comment" for kind in _COMMENTS.get(language, ("comment",))]
-    for kind in _DEFINITIONS[language]:
+    for kind in DEFINITIONS[language]:
+        query = QUERIES.get((language, kind), f"({kind}) @definition")
         try:
-            tree_sitter.Query(grammar, f"({kind}) @x")
+            tree_sitter.Query(grammar, query)
         except tree_sitter.QueryError:
             continue
-        parts.append(f"({kind}) @definition")
+        parts.append(query)
     parts += [_DOC_STRINGS[language]] if language in _DOC_STRINGS else []
     return tree_sitter.Parser(grammar), tree_sitter.Query(grammar, "\n".join(parts))
 
@@ -121,36 +84,51 @@ def read_syntax(data: bytes, language: str) -> Syntax:
     parser, query = _machine(language)
     tree = parser.parse(data)
     found = tree_sitter.QueryCursor(query).captures(tree.root_node)
-    kinds = _DEFINITIONS[language]
     definitions: list[tuple[int, int, str, str]] = []
     # captures come in no order that holds from one process to the next
     for node in sorted(found.get("definition", ()), key=lambda node: (node.start_byte, -node.end_byte)):
-        name = _name_of(node, language)
+        name = name_of(node, language)
         if name:
             definitions.append(
-                (node.start_point[0] + 1, node.end_point[0] + 1, name, kinds.get(node.type, "symbol"))
+                (node.start_point[0] + 1, last_line_of(node, language), name, kind_of(node, language))
             )
     definitions.sort(key=lambda row: (row[0], -row[1]))
     full = _qualified(definitions)
-    spans = [_span(node) for node in found.get("comment", ())]
-    docs = [_span(node) for node in found.get("doc", ())]
-    blocks = [*_merged(sorted(spans), data, language), *((first, last, True) for first, last in docs)]
+    lines = data.split(b"\n")
+    spans = sorted(_span(node, lines) for node in found.get("comment", ()))
+    docs = [(*_span(node, lines)[:2], _speaks_of(node, language)) for node in found.get("doc", ())]
+    blocks = [
+        *_merged(spans, lines, language),
+        *((first, last, where) for first, last, where in docs if where),
+    ]
     starts = [row.line for row in full]
     bound = []
-    for first, last, is_doc_string in sorted(set(blocks)):
-        symbol, is_doc = _symbol_for(first, last, full, starts, is_doc_string)
+    for first, last, where in sorted(set(blocks)):
+        symbol, is_doc = _symbol_for(first, last, full, starts, where)
         bound.append(CommentBlock(first, last, symbol, is_doc))
     return Syntax(tuple(full), tuple(bound), tree.root_node.has_error)
 
 
-def _span(node: Any) -> tuple[int, int]:
-    first, last = node.start_point[0] + 1, node.end_point[0] + 1
-    return first, last - 1 if node.end_point[1] == 0 and last > first else last
+def _span(node: Any, lines: list[bytes]) -> tuple[int, int, bool]:
+    """First and last line of a comment, and whether code stands behind it."""
+    first, (row, column) = node.start_point[0] + 1, node.end_point
+    if column == 0 and row + 1 > first:
+        return first, row, False
+    return first, row + 1, bool(lines[row][column:].strip())
 
 
-def _merged(spans: list[tuple[int, int]], data: bytes, language: str) -> list[tuple[int, int, bool]]:
-    """Line comments on adjoining lines are one comment, if nothing but the comment stands on the later line."""
-    lines = data.split(b"\n")
+def _speaks_of(node: Any, language: str) -> _Where | None:
+    """Whether a string documents what is around it or what is below it; None where it documents nothing."""
+    if language != "elixir":
+        return "around"
+    attribute = node.parent.parent.child_by_field_name("target").text.decode("utf-8", "replace")
+    return _ELIXIR_DOCS.get(attribute)
+
+
+def _merged(
+    spans: list[tuple[int, int, bool]], lines: list[bytes], language: str
+) -> list[tuple[int, int, _Where]]:
+    """Comments on adjoining lines are one, if no code stands before the later or behind the earlier."""
     marks = (
         (b"#",)
         if language in ("python", "ruby", "elixir")
@@ -158,47 +136,17 @@ def _merged(spans: list[tuple[int, int]], data: bytes, language: str) -> list[tu
         if language == "php"
         else (b"//", b"/*")
     )
+    inner = _INNER.get(language, ())
     merged: list[list[int]] = []
-    for first, last in spans:
-        alone = lines[first - 1].lstrip().startswith(marks)
-        if merged and first == merged[-1][1] + 1 and alone:
-            merged[-1][1] = last
+    for first, last, followed in spans:
+        text = lines[first - 1].lstrip()
+        within = bool(inner) and text.startswith(inner)
+        joins = text.startswith(marks) and merged and not merged[-1][2] and within == merged[-1][3]
+        if joins and first == merged[-1][1] + 1:
+            merged[-1][1:3] = [last, followed]
         elif not merged or first > merged[-1][1]:
-            merged.append([first, last, int(alone)])
-    return [(first, last, False) for first, last, _ in merged]
-
-
-def _name_of(node: Any, language: str) -> str:
-    if language == "elixir":
-        target = node.child_by_field_name("target")
-        word = target.text.decode("utf-8", "replace") if target is not None else ""
-        if word not in _ELIXIR_WORDS or len(node.children) < 2:
-            return ""
-        shown = str(node.children[1].text[:160], "utf-8", "replace").strip()
-        return shown.split("(")[0].split(" do")[0].split(",")[0].strip("\"' ")[:100]
-    named = node.child_by_field_name("name")
-    if named is None and language == "rust" and node.type == "impl_item":
-        named = node.child_by_field_name("type")
-    if named is None and language in ("c", "cpp", "java", "c_sharp"):
-        named = node.child_by_field_name("declarator")
-        if named is None and language == "c_sharp":
-            named = next(
-                (child for child in node.named_children if child.type == "variable_declaration"), None
-            )
-            named = named.named_children[-1] if named is not None and named.named_children else None
-    if named is None:
-        named = next((child for child in node.named_children if child.type.endswith("identifier")), None)
-    if named is None:
-        return ""
-    text = str(named.text[:200], "utf-8", "replace")
-    if named.type in ("identifier", "type_identifier", "field_identifier", "property_identifier"):
-        return text
-    if language in ("c", "cpp"):
-        text = text.split("(")[0]
-        names = re.findall(r"[~A-Za-z_][\w:~]*", text)
-        return names[-1] if names else ""
-    first = _NAMES.search(text)
-    return first.group() if first else ""
+            merged.append([first, last, followed, within])
+    return [(first, last, "around" if within else "below") for first, last, _, within in merged]
 
 
 def _qualified(rows: list[tuple[int, int, str, str]]) -> list[Definition]:
@@ -215,17 +163,26 @@ def _qualified(rows: list[tuple[int, int, str, str]]) -> list[Definition]:
 
 
 def _symbol_for(
-    first: int, last: int, definitions: list[Definition], starts: list[int], is_doc_string: bool
+    first: int, last: int, definitions: list[Definition], starts: list[int], where: _Where
 ) -> tuple[str, bool]:
+    """The symbol that a comment speaks of: the one below it or on its line, else the one around it."""
     at = bisect_right(starts, last)
-    if not is_doc_string:
-        if at < len(definitions) and definitions[at].line <= last + 3 and definitions[at].line > last:
-            gap = definitions[at].line - last
-            if gap <= 2 or definitions[at].kind in ("type", "function", "method"):
-                return definitions[at].name, True
-        if at and definitions[at - 1].line == first and definitions[at - 1].end_line == first:
-            return definitions[at - 1].name, True
-    for index in range(at - 1, max(-1, at - 400), -1):
-        if definitions[index].end_line >= last and definitions[index].line <= first:
-            return definitions[index].name, is_doc_string
-    return "", is_doc_string
+    around = next(
+        (
+            definitions[index]
+            for index in range(at - 1, max(-1, at - 400), -1)
+            if definitions[index].end_line >= last and definitions[index].line <= first
+        ),
+        None,
+    )
+    below = definitions[at] if at < len(definitions) else None
+    if below is not None and around is not None and below.line > around.end_line:
+        below = None  # what holds the comment ends before it
+    if below is not None and where != "around":
+        gap = below.line - last
+        farthest = 12 if where == "attribute" else 3 if below.kind in ("type", "function", "method") else 2
+        if gap <= farthest:
+            return below.name, True
+    if where == "below" and at and definitions[at - 1].line == first == definitions[at - 1].end_line:
+        return definitions[at - 1].name, True
+    return around.name if around is not None else "", where != "below"

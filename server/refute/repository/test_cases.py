@@ -12,21 +12,28 @@ from refute.repository.syntax import Definition
 
 __test__ = False
 _NAMED = re.compile(
-    r"^\s*(?:it|test|describe|context|specify|scenario|should|TEST_CASE|SECTION|Scenario|feature|property)(?:\.\w+)*\s*[(:]?\s*"
+    r"^\s*(?:it|x?test|describe|context|specify|scenario|should|TEST_CASE|SECTION|Scenario|feature|property|given|expect)(?:\.\w+)*\s*[(:]?\s*"
     r"[\"'`](.{8,200}?)[\"'`]")  # fmt: skip
+# a test whose name is short, and one that a function of the project's own begins: `tracedTest("name") {`
+_SHORT = re.compile(r"^\s*(?:it|test|property)\s*\(?\s*[\"']([^\"']{1,7})[\"']")
+_OWN = re.compile(r"^\s*(?:[a-z]\w*[a-z]Test|test(?:M|Async|IO))\s*\(\s*\"([^\"]{3,200})\"")
 _MACRO = re.compile(r"^\s*TEST(?:_F|_P)?\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 _CLAUSE = re.compile(
     r"^(?:test_)?([a-z]\w{5,80})\(_?(?:Config|_)?\)\s*->|^\(deftest\s+(?:\^\S+\s+)?([\w?!-]+)|^(\w+_test_?)\(\)\s*->|^test\s+\{?([^{}\"]{8,120})"
 )
 _SCALA = re.compile(
-    r'^\s*(?:(?:it|they|ignore)\s+)?(?:should|must|can)?\s*"([^"]{8,200})"\s*(?:taggedAs\s*\(?[^{]*)?\s*in\b'
+    r'^\s*(?:(?:it|they|ignore|"[^"]{1,100}")\s+)?(?:should|must|can)?\s*"([^"]{3,200})"\s*(?:taggedAs\s*\(?[^{]*)?\s*\.?in\b'
 )
+_KOTEST = re.compile(r'^\s*"([^"]{8,200})"(?:\.config\(.*\))?\s*\{\s*(?:$|.*\}\s*$)')
+_ZIG = re.compile(r'^\s*test(?:\s+"([^"]{1,200})"|\s+([A-Za-z_]\w*))\s*\{')
+_TITLED = re.compile(r'@Test\s*\(\s*"([^"]{3,200})"|@DisplayName\s*\(\s*"([^"]{3,200})"')
 _FUNCTION = re.compile(r"^(?:Test|Fuzz|test|should|it)[_A-Z]\w*|\w+_test$")
 _MARKED = re.compile(
-    r"#\[(?:\w+::)?test|@Test\b|@ParameterizedTest|\[(?:Fact|Test|Theory|TestMethod)\b|@RepeatedTest|#\[test_case|@test\b"
+    r"#\[(?:\w+::)?test|@Test\b|@ParameterizedTest|[\[,]\s*\w*(?:Fact|Test|Theory|TestMethod|TestCase(?:Source)?|Scenario)(?=[\](,])|@RepeatedTest|"
+    r"#\[test_case|@test\b|#\[Test\b"
 )
 _ASSERTS = re.compile(
-    r"\b(?:assert\w*|require|expect|should|verify|refute|Equal|t\.(?:Error|Fatal|Fail)\w*|check|must_\w+|CHECK|EXPECT\w*|fail)\b",
+    r"\b(?:(?:XCT)?assert\w*|XCTFail|require|expect|should\w*|must(?:Be|Equal|Match)\w*|verify|refute|Equal|t\.(?:Error|Fatal|Fail)\w*|check|must_\w+|CHECK|EXPECT\w*|fail)\b",
     re.I,
 )
 # What breaks, not what a product does as a matter of course: a topic is paused and a server shut down in any test.
@@ -52,38 +59,46 @@ class TestCase:
 def tests_in(lines: Sequence[str], language: str, definitions: Sequence[Definition]) -> Iterator[TestCase]:
     """The tests of one file, in order; linear in its lines for each level of nesting."""
     seen: set[int] = set()
+    ended = 0  # the line on which the function before ends: what stands above it is not of this one
     for row in definitions:
         if row.kind not in ("function", "method", "call") or row.line in seen:
             continue
         name = row.name.rsplit(".", 1)[-1]
-        above = lines[max(0, row.line - 4) : row.line]
-        marked = any(_MARKED.search(line) for line in above)
-        if not (marked or (_FUNCTION.match(name) and language not in ("rust", "java", "c_sharp", "kotlin"))
+        line = _line_of(name, row, lines)
+        above = lines[max(ended, row.line - 4) : line]
+        ended = max(ended, row.end_line)
+        marked = any(_MARKED.search(one) for one in above)
+        if not (marked or (_FUNCTION.match(name) and language not in ("rust", "java", "c_sharp", "kotlin", "elixir"))
                 or (language in ("java", "kotlin") and name.startswith("test"))):  # fmt: skip
             continue
-        seen.add(row.line)
-        yield _judged(name, _line_of(name, row, lines), row.end_line, lines)
-    for index, line in enumerate(lines):
+        seen.add(line)
+        titled = next((found for one in above if (found := _TITLED.search(one))), None)
+        yield _judged(titled.group(1) or titled.group(2) if titled else name, line, row.end_line, lines)
+    for index, text in enumerate(lines):
         number = index + 1
-        if number in seen or len(line) > 400:
+        if number in seen or len(text) > 400:
             continue
-        found = _NAMED.match(line)
-        if found:
-            yield _judged(found.group(1), number, _end_of(lines, index), lines)
-            continue
-        macro = _MACRO.match(line)
-        if macro:
-            yield _judged(f"{macro.group(1)} {macro.group(2)}", number, _end_of(lines, index), lines)
-            continue
-        said = _SCALA.match(line) if language == "scala" else None
-        if said:
-            yield _judged(said.group(1), number, _end_of(lines, index), lines)
-            continue
-        clause = _CLAUSE.match(line) if language in ("erlang", "clojure", "tcl") else None
-        if clause:
-            yield _judged(
-                next(name for name in clause.groups() if name), number, _end_of(lines, index), lines
-            )
+        name = _named_on(text, language)
+        if name:
+            yield _judged(name, number, _end_of(lines, index), lines)
+
+
+def _named_on(line: str, language: str) -> str:
+    """The name of the test that begins on this line without being a function; empty where none does."""
+    if language == "zig":
+        found = _ZIG.match(line)
+        return found.group(1) or found.group(2) if found else ""
+    found = _NAMED.match(line) or _SHORT.match(line) or _OWN.match(line)
+    if found:
+        return found.group(1)
+    macro = _MACRO.match(line)
+    if macro:
+        return f"{macro.group(1)} {macro.group(2)}"
+    pattern = {"scala": _SCALA, "kotlin": _KOTEST, "erlang": _CLAUSE, "clojure": _CLAUSE, "tcl": _CLAUSE}.get(
+        language
+    )
+    found = pattern.match(line) if pattern else None
+    return next((name for name in found.groups() if name), "") if found else ""
 
 
 def _line_of(name: str, row: Definition, lines: Sequence[str]) -> int:
