@@ -237,3 +237,33 @@ def test_all_processes_may_overlap_themselves_or_sequential_says_that_they_do() 
     result = run_check("sequential", overlapping)
     assert result.valid == "unknown"
     assert "in flight at once" in result.reason or "two operations in flight" in result.reason
+
+
+@pytest.mark.parametrize("checker", ["set-full", "g-set", "no-phantom"])
+@pytest.mark.parametrize("value", [True, [1, 2], {"a": [True]}])
+def test_an_anomaly_shows_a_value_as_it_was_recorded(checker: str, value: Any) -> None:
+    result = run_check(checker, history(op(0, "add", 7, None, 0, 1), read([7, value], 2, 3)))
+    assert result.valid is False
+    assert any(f" {value!r}, which nobody " in anomaly.sentence for anomaly in result.anomalies)
+
+
+def test_an_anomaly_names_its_object_as_it_was_recorded() -> None:
+    reads = [replace(read(value, at, at + 1), key=["a", True]) for at, value in ((0, [1, 2]), (2, [2, 1]))]
+    (anomaly,) = run_check("prefix", history(*reads)).anomalies
+    assert anomaly.details["key"] == ["a", True]
+
+
+@pytest.mark.parametrize("answer", [True, 7, 0.5, "x"])
+def test_a_feed_that_is_no_list_is_not_judged(answer: Any) -> None:
+    whole, odd = op(0, "watch", None, [{"seq": 1, "value": "a"}], 2, 3), op(0, "watch", None, answer, 4, 5)
+    result = run_check("change-feed", history(op(1, "write", "a", None, 0, 1), whole, odd))
+    assert result.valid == "unknown"
+    assert "a read of the feed returned no list of events" in result.reason
+
+
+@pytest.mark.parametrize("answer", [True, 7, "x"])
+def test_polls_that_are_no_list_are_not_judged(answer: Any) -> None:
+    sent, polled = op(0, "send", "a", [0, "a"], 0, 1), op(1, "poll", None, {"p": answer}, 2, 3)
+    result = run_check("kafka-log", history(replace(sent, key="p"), replace(polled, key=None)))
+    assert result.valid == "unknown"
+    assert "TypeError" not in result.reason

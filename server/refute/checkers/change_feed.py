@@ -7,9 +7,9 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from refute.checkers.judgement import Judgement
-from refute.checkers.kinds import effect_end, frozen, kinds, written
+from refute.checkers.kinds import effect_end, kinds, written
 from refute.checkers.result import Budget, Result
-from refute.history import History, Operation, Outcome
+from refute.history import History, Operation, Outcome, hashable
 
 SEQUENCE_NAMES = ("seq", "offset", "revision", "sequence", "id")
 FEED_KINDS = ("poll", "feed", "changes", "watch")
@@ -84,6 +84,9 @@ def _streams(judgement: Judgement, reads: list[Operation], number_field: str | N
             continue
         if "from" in read.extra:
             restarts[read.process] += 1
+        if not isinstance(read.output, list | tuple | None):
+            judgement.cannot("a read of the feed returned no list of events")
+            continue
         for given in read.output or ():
             event = _event(read, given, number_field)
             if event is None:
@@ -137,18 +140,18 @@ def _both(one: Event, other: Event) -> tuple[Operation, ...]:
 def _judge_writes(judgement: Judgement, writes: list[Operation], streams: list[list[Event]]) -> None:
     by_content: dict[Hashable, list[Operation]] = defaultdict(list)
     for write in writes:
-        by_content[frozen(write.key), frozen(written(write))].append(write)
+        by_content[hashable(write.key), hashable(written(write))].append(write)
     shown: dict[int, Operation] = {}
     for stream in streams:
         latest: dict[Hashable, tuple[Operation, Operation]] = {}
         first_of: set[int] = set()
         for event in stream:
-            makers = by_content.get((frozen(event.key), frozen(event.value)), [])
+            makers = by_content.get((hashable(event.key), hashable(event.value)), [])
             if len(makers) != 1:
                 continue
             (write,) = makers
             shown.setdefault(write.index, event.operation)
-            before = latest.get(frozen(event.key))
+            before = latest.get(hashable(event.key))
             new = write.index not in first_of
             if new and before is not None and effect_end(write) < before[0].invoked_ns:
                 sentence = (
@@ -159,10 +162,10 @@ def _judge_writes(judgement: Judgement, writes: list[Operation], streams: list[l
                 judgement.found("disordered-writes", sentence, proof.values())
             first_of.add(write.index)
             if before is None or write.invoked_ns > before[0].invoked_ns:
-                latest[frozen(event.key)] = (write, event.operation)
+                latest[hashable(event.key)] = (write, event.operation)
     newest = max((w for w in writes if w.index in shown), key=lambda w: w.invoked_ns, default=None)
     for write in writes:
-        content = (frozen(write.key), frozen(written(write)))
+        content = (hashable(write.key), hashable(written(write)))
         if newest is None or write.index in shown or len(by_content[content]) != 1:
             continue
         if effect_end(write) < newest.invoked_ns:
@@ -174,7 +177,7 @@ def _judge_writes(judgement: Judgement, writes: list[Operation], streams: list[l
 
 
 def _content(event: Event) -> tuple[Hashable, Hashable]:
-    return frozen(event.key), frozen(event.value)
+    return hashable(event.key), hashable(event.value)
 
 
 def _shown(event: Event) -> str:

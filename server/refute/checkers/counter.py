@@ -8,10 +8,10 @@ from collections.abc import Hashable
 from itertools import accumulate
 
 from refute.checkers.judgement import Judgement
-from refute.checkers.kinds import effect_end, frozen, is_number
+from refute.checkers.kinds import effect_end, is_number
 from refute.checkers.observation import observations
 from refute.checkers.result import Budget, Result
-from refute.history import History, Operation, Outcome
+from refute.history import History, Operation, Outcome, hashable
 
 ADDING = frozenset({"add", "increment", "incr"})
 READING = frozenset({"read", "get", "read-all"})
@@ -51,12 +51,13 @@ def check(history: History, *, budget: Budget, initial: float = 0) -> Result:
     for operation in history.operations:
         if operation.kind in ADDING:
             used.append(operation)
-            adds[frozen(operation.key)].append(operation)
+            adds[hashable(operation.key)].append(operation)
         elif operation.kind in READING and operation.outcome is Outcome.OK:
             used.append(operation)
             for seen in observations(operation):
                 if seen.value is None or is_number(seen.value):
-                    reads.append((operation, frozen(seen.key), initial if seen.value is None else seen.value))
+                    value = initial if seen.value is None else seen.value
+                    reads.append((operation, hashable(seen.key), value))
                 else:
                     judgement.cannot("a read returned no number")
     if history.clock == "wall":
@@ -107,7 +108,7 @@ def _bounds(operations: list[Operation]) -> tuple[_Sums, _Sums, _Sums, _Sums]:
     for operation in operations:
         if operation.outcome is not Outcome.FAIL:
             name = operation.extra.get("idempotency_key", ("operation", operation.index))
-            requests[frozen(name)].append(operation)
+            requests[hashable(name)].append(operation)
     up_sure: list[tuple[int, float]] = []
     up_maybe: list[tuple[int, float]] = []
     down_sure: list[tuple[int, float]] = []

@@ -10,10 +10,10 @@ from refute.checkers.catalog import CheckerError
 from refute.checkers.durability_question import Answers, Question
 from refute.checkers.durable_collections import judge_collection, judge_consumed
 from refute.checkers.durable_values import judge_counter, judge_register
-from refute.checkers.kinds import Kinds, frozen, is_collection, is_number, kinds, tally
+from refute.checkers.kinds import Kinds, is_collection, is_number, kinds, tally
 from refute.checkers.observation import FinalReads, final_reads
 from refute.checkers.result import Budget, Result, Validity
-from refute.history import History, Operation, Outcome
+from refute.history import History, Operation, Outcome, hashable
 
 NAME = "no-lost-acknowledged-write"
 
@@ -69,11 +69,11 @@ def objects_of(history: History, known: Kinds, reads: FinalReads) -> dict[Hashab
     )
     drained = any(o.key is None and o.kind in known.consuming for o in history.operations)
     keyed = {key for key in reads.by_key if key is not None}
-    keyed |= {frozen(o.key) for o in history.operations if o.key is not None and o.kind in known.consuming}
+    keyed |= {hashable(o.key) for o in history.operations if o.key is not None and o.kind in known.consuming}
     objects: dict[Hashable, list[Operation]] = defaultdict(list)
     for operation in history.operations:
         if known.writes(operation) or known.reads(operation) or operation.kind in known.removing:
-            key = frozen(operation.key)
+            key = hashable(operation.key)
             if key is not None and key not in keyed and (whole_list or drained):
                 key = None
             objects[key].append(operation)
@@ -88,7 +88,7 @@ def _judge(
     reads: FinalReads,
     answers: Answers,
 ) -> None:
-    key = writes[0].key if len({frozen(o.key) for o in writes}) == 1 else None
+    key = writes[0].key if len({hashable(o.key) for o in writes}) == 1 else None
     seen = reads.of(key)
     if not seen and key is not None and reads.by_key.get(None):
         seen, key = reads.of(None), None

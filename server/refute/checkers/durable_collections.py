@@ -13,9 +13,9 @@ from refute.checkers.durability_question import (
     of,
     shown,
 )
-from refute.checkers.kinds import NEVER, effect_end, frozen, is_collection
+from refute.checkers.kinds import NEVER, effect_end, is_collection
 from refute.checkers.observation import Observation, consumed_elements, element_name, write_name
-from refute.history import Operation, Outcome, Phase
+from refute.history import Operation, Outcome, Phase, hashable
 
 
 def judge_collection(
@@ -90,7 +90,7 @@ def _copies(acked: list[Operation]) -> int:
     """How many copies of one element must be there: one in a set, one for each business key in a list."""
     if any(o.kind in ("add", "insert") for o in acked):
         return 1
-    return len({frozen(o.extra.get("idempotency_key", ("operation", o.index))) for o in acked})
+    return len({hashable(o.extra.get("idempotency_key", ("operation", o.index))) for o in acked})
 
 
 class _Removals:
@@ -103,7 +103,7 @@ class _Removals:
             if operation.outcome is Outcome.FAIL:
                 continue
             if operation.kind in question.kinds.removing and operation.input is not None:
-                self._by_name[frozen(operation.input)].append(operation)
+                self._by_name[hashable(operation.input)].append(operation)
             elif operation.kind in question.kinds.removing or operation.kind in question.kinds.replacing:
                 self._of_all.append(operation)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from refute.checkers.durability_question import Answers, Question, needed_nodes, no_answer, of
 from refute.checkers.exact_counts import Request, requests
-from refute.checkers.kinds import NEVER, effect_end, frozen, is_number, written
+from refute.checkers.kinds import NEVER, effect_end, is_number, written
 from refute.checkers.observation import Observation
-from refute.history import Operation, Outcome
+from refute.history import Operation, Outcome, hashable
 
 
 def judge_register(
@@ -23,7 +23,7 @@ def judge_register(
     """The last final read of each node is a value that no later acknowledged write has replaced."""
     by_value: dict[Hashable, list[Operation]] = defaultdict(list)
     for write in writes:
-        by_value[frozen(written(write))].append(write)
+        by_value[hashable(written(write))].append(write)
     bad: list[tuple[str, str, tuple[Operation, ...]]] = []
     good = 0
     for node, observation in seen.items():
@@ -33,7 +33,7 @@ def judge_register(
             good += 1
             continue
         last = max(before, key=lambda write: write.invoked_ns)
-        writers = by_value.get(frozen(observation.value), [])
+        writers = by_value.get(hashable(observation.value), [])
         if any(
             writer.outcome is not Outcome.FAIL
             and writer.invoked_ns <= (read.completed_ns or NEVER)
@@ -51,7 +51,7 @@ def judge_register(
         elif writers:
             sentence = f"{place}, which only a write that is said to have failed wrote, although {lost}"
             bad.append(("aborted-read", sentence, (*writers, last, read)))
-        elif frozen(observation.value) == frozen(question.initial):
+        elif hashable(observation.value) == hashable(question.initial):
             sentence = f"{place}, as if nothing had been written, although {lost}"
             bad.append(("lost-write", sentence, (last, read)))
         else:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from refute.checkers.durability_question import Answers
-from refute.checkers.kinds import effect_end, frozen, is_collection
+from refute.checkers.kinds import effect_end, is_collection
 from refute.checkers.observation import Observation, element_name, write_name
-from refute.history import Operation, Outcome
+from refute.history import Operation, Outcome, hashable, recorded
 
 MAX_SUM = 4_000_000
 """Up to this sum of unknown amounts every reachable sum is enumerated, as one bit each."""
@@ -35,9 +35,9 @@ def requests(writes: list[Operation], *, by_key: bool) -> list[Request]:
     grouped: dict[Hashable, list[Operation]] = defaultdict(list)
     for write in writes:
         if "idempotency_key" in write.extra:
-            name: Hashable = frozen(write.extra["idempotency_key"])
+            name: Hashable = hashable(write.extra["idempotency_key"])
         elif by_key and write.key is not None:
-            name = frozen(write.key)
+            name = hashable(write.key)
         else:
             name = ("operation", write.index)
         grouped[name].append(write)
@@ -64,17 +64,17 @@ def judge_elements(
     for name in (*makers, *(name for name in held if name not in makers)):
         count, proof = held[name], (*makers.get(name, ()), observation.operation)
         if count < least[name]:
-            sentence = f"{where} has {name!r} {count} times, acknowledged were {least[name]}"
+            sentence = f"{where} has {recorded(name)!r} {count} times, acknowledged were {least[name]}"
             answers.anomaly("missing-effect", sentence, proof)
         elif count > most[name]:
             if most[name]:
-                sentence = f"{where} has {name!r} {count} times, asked for {most[name]} times"
+                sentence = f"{where} has {recorded(name)!r} {count} times, asked for {most[name]} times"
                 answers.anomaly("duplicate-effect", sentence, proof)
             elif name in makers:
-                sentence = f"{where} has {name!r}, whose every attempt is said to have failed"
+                sentence = f"{where} has {recorded(name)!r}, whose every attempt is said to have failed"
                 answers.anomaly("effect-of-failed", sentence, proof)
             else:
-                answers.anomaly("phantom", f"{where} has {name!r}, which nobody wrote", proof)
+                answers.anomaly("phantom", f"{where} has {recorded(name)!r}, which nobody wrote", proof)
 
 
 def judge_sum(

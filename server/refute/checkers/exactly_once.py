@@ -9,10 +9,10 @@ from typing import Any
 from refute.checkers.durability_question import Answers, Question, of
 from refute.checkers.durable_collections import judge_consumed
 from refute.checkers.exact_counts import Request, judge_elements, judge_sum, requests
-from refute.checkers.kinds import frozen, is_collection, is_number, kinds, tally
+from refute.checkers.kinds import is_collection, is_number, kinds, tally
 from refute.checkers.observation import consumed_elements, element_name, final_reads, write_name
 from refute.checkers.result import Budget, Result, Validity
-from refute.history import History, Operation, Outcome
+from refute.history import History, Operation, Outcome, hashable, recorded
 
 NAME = "exactly-once"
 
@@ -51,7 +51,7 @@ def check(
         table = key is None
         found = requests(operations, by_key=table)
         requests_in_all += found
-        handed = [o for o in consuming if frozen(o.key) == key or table]
+        handed = [o for o in consuming if hashable(o.key) == key or table]
         seen = reads.of(None if table else operations[0].key)
         if handed:
             question = Question("every-node", None, id_field, known)
@@ -83,7 +83,7 @@ def objects_of(
     """Writes by object; None holds those whose effects are read without a key."""
     objects: dict[Hashable, list[Operation]] = defaultdict(list)
     for write in writes:
-        key = frozen(write.key)
+        key = hashable(write.key)
         in_table = key not in read_keys and (None in read_keys or handed_out)
         objects[None if in_table else key].append(write)
     return dict(objects)
@@ -115,7 +115,7 @@ def _judge_handed_out(
     for name, operations in takers.items():
         if len(operations) <= most[name]:
             continue
-        times = f"{name!r} was handed out {len(operations)} times"
+        times = f"{recorded(name)!r} was handed out {len(operations)} times"
         if most[name]:
             answers.anomaly(
                 "duplicate-effect",
@@ -133,9 +133,10 @@ def _judge_answers(found: list[Request], answers: Answers) -> None:
     for request in found:
         successes = [o for o in request.attempts if o.outcome is Outcome.OK]
         for attempt in successes[1:]:
-            if frozen(attempt.output) != frozen(successes[0].output):
+            if hashable(attempt.output) != hashable(successes[0].output):
                 first, second = successes[0].output, attempt.output
-                sentence = f"two attempts of request {request.name!r} were answered {first!r} and {second!r}"
+                request_name = recorded(request.name)
+                sentence = f"two attempts of request {request_name!r} were answered {first!r} and {second!r}"
                 answers.anomaly("different-answers", sentence, (successes[0], attempt))
                 break
 

@@ -7,10 +7,10 @@ from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 from refute.checkers.judgement import Judgement
-from refute.checkers.kinds import Kinds, effect_end, frozen, is_collection, kinds
+from refute.checkers.kinds import Kinds, effect_end, is_collection, kinds
 from refute.checkers.observation import consumed_elements, element_name, write_name
 from refute.checkers.result import Budget, Result
-from refute.history import History, Operation, Outcome
+from refute.history import History, Operation, Outcome, hashable
 
 
 def check(
@@ -73,7 +73,7 @@ def check(
 
 
 def _partition(operation: Operation) -> Hashable:
-    return frozen(operation.extra.get("partition", operation.key))
+    return hashable(operation.extra.get("partition", operation.key))
 
 
 def _deliveries(history: History, known: Kinds) -> Iterator[tuple[Operation, Hashable, Any]]:
@@ -83,7 +83,7 @@ def _deliveries(history: History, known: Kinds) -> Iterator[tuple[Operation, Has
         if isinstance(operation.output, Mapping) and operation.kind in ("poll", "drain"):
             for partition, elements in operation.output.items():
                 for element in elements if is_collection(elements) else ():
-                    yield operation, frozen(partition), element
+                    yield operation, hashable(partition), element
         else:
             for _, element in consumed_elements([operation], known):
                 yield operation, _partition(operation), element

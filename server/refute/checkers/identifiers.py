@@ -6,9 +6,8 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 from refute.checkers.judgement import Judgement
-from refute.checkers.kinds import frozen
 from refute.checkers.result import Budget, Result
-from refute.history import History, Operation, Outcome
+from refute.history import History, Operation, Outcome, hashable
 
 KINDS = ("generate", "generate-id", "next-id", "allocate")
 
@@ -31,7 +30,7 @@ def check(
         if operation.outcome is not Outcome.OK:
             continue
         judgement.judged += 1
-        name = frozen(operation.output)
+        name = hashable(operation.output)
         if operation.output is None:
             judgement.found("missing-id", "a request for an id succeeded without one", (operation,))
         elif name in first:

@@ -8,7 +8,7 @@ from typing import Any
 
 from refute.checkers.kinds import tally
 from refute.checkers.result import Anomaly, Result, Validity
-from refute.history import Operation
+from refute.history import Operation, recorded
 
 MAX_ANOMALIES = 20
 
@@ -34,7 +34,8 @@ class Judgement:
         """A violation; the first MAX_ANOMALIES are kept with their proof, all are counted."""
         self._counts[name] += 1
         if len(self._anomalies) < MAX_ANOMALIES:
-            self._anomalies.append(Anomaly(name, sentence, tuple(operations), details))
+            readable = {what: recorded(value) for what, value in details.items()}
+            self._anomalies.append(Anomaly(name, sentence, tuple(operations), readable))
 
     def cannot(self, reason: str, count: int = 1) -> None:
         """Something that this checker should judge and cannot, and why."""

@@ -13,9 +13,9 @@ from typing import Any
 from refute.checkers.catalog import CheckerError
 from refute.checkers.judgement import Judgement
 from refute.checkers.kafka_records import Polled, Sent, records
-from refute.checkers.kinds import effect_end, frozen
+from refute.checkers.kinds import effect_end
 from refute.checkers.result import Budget, Result
-from refute.history import History, Operation, Outcome
+from refute.history import History, Operation, Outcome, hashable, recorded
 
 ANOMALIES = (
     "lost-write",
@@ -101,7 +101,7 @@ def _place(
     shown = [(s.partition, s.offset, s.value, s.operation, False) for s in sent if s.acknowledged]
     shown += [(p.partition, p.offset, p.value, p.operation, True) for p in polled]
     for key, offset, value, operation, is_poll in shown:
-        partition, name = partitions[key], frozen(value)
+        partition, name = partitions[key], hashable(value)
         if is_poll:
             partition.polled.setdefault(name, operation)
             if partition.highest_polled is None or (offset or 0) > partition.highest_polled[0]:
@@ -110,7 +110,7 @@ def _place(
             continue
         there = partition.values.setdefault(offset, (name, operation))
         if there[0] != name:
-            sentence = f"offset {offset} of {key} holds {there[0]!r} and {name!r}"
+            sentence = f"offset {offset} of {key} holds {recorded(there[0])!r} and {value!r}"
             found("inconsistent-offset", sentence, (there[1], operation))
         at = partition.offsets.setdefault(name, (offset, operation))
         if at[0] != offset:
@@ -121,10 +121,10 @@ def _place(
 def _judge_values(found: _Found, sent: list[Sent], polled: list[Polled]) -> None:
     senders: dict[tuple[Hashable, Hashable], list[Operation]] = defaultdict(list)
     for send in sent:
-        senders[send.partition, frozen(send.value)].append(send.operation)
+        senders[send.partition, hashable(send.value)].append(send.operation)
     told: set[tuple[Hashable, Hashable]] = set()
     for poll in polled:
-        place = (poll.partition, frozen(poll.value))
+        place = (poll.partition, hashable(poll.value))
         operations = senders.get(place, [])
         if place in told or any(o.outcome is not Outcome.FAIL for o in operations):
             continue
@@ -141,13 +141,13 @@ def _judge_lost(found: _Found, partitions: dict[Hashable, _Partition], sent: lis
     """An acknowledged record that no poll shows, though polls went past it."""
     latest_polled: dict[Hashable, Operation] = {}
     for send in sent:
-        if frozen(send.value) in partitions[send.partition].polled:
+        if hashable(send.value) in partitions[send.partition].polled:
             best = latest_polled.get(send.partition)
             if best is None or send.operation.invoked_ns > best.invoked_ns:
                 latest_polled[send.partition] = send.operation
     for send in sent:
         partition = partitions[send.partition]
-        if not send.acknowledged or frozen(send.value) in partition.polled:
+        if not send.acknowledged or hashable(send.value) in partition.polled:
             continue
         highest = partition.highest_polled
         if send.offset is not None and highest is not None and send.offset < highest[0]:
@@ -160,7 +160,7 @@ def _judge_lost(found: _Found, partitions: dict[Hashable, _Partition], sent: lis
             later = latest_polled[send.partition]
             if effect_end(send.operation) < later.invoked_ns:
                 sentence = f"{send.value!r} was acknowledged and never polled, what was sent later was"
-                shown = partition.polled[frozen(_value_of(sent, later))]
+                shown = partition.polled[hashable(_value_of(sent, later))]
                 found("lost-write", sentence, (send.operation, later, shown))
 
 

@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from refute.checkers.kinds import frozen
-from refute.history import History, Operation, Outcome
+from refute.history import History, Operation, Outcome, hashable
 
 
 class Sent(NamedTuple):
@@ -48,14 +47,17 @@ def records(history: History) -> tuple[list[Sent], list[Polled], list[Operation]
             if function == "send":
                 value, offset = _sent(operation, given)
                 acknowledged = operation.outcome is Outcome.OK
-                sent.append(Sent(operation, frozen(partition), value, offset, acknowledged))
+                sent.append(Sent(operation, hashable(partition), value, offset, acknowledged))
             elif operation.outcome is Outcome.OK:
+                if not isinstance(given, list | tuple | None):
+                    odd += 1
+                    continue
                 for pair in given or ():
                     if not isinstance(pair, list | tuple) or len(pair) != 2 or not isinstance(pair[0], int):
                         odd += 1
                         continue
                     number = generation[operation.process]
-                    polled.append(Polled(operation, frozen(partition), pair[0], pair[1], number))
+                    polled.append(Polled(operation, hashable(partition), pair[0], pair[1], number))
     return sent, polled, used, odd
 
 

@@ -1,8 +1,8 @@
-"""Which kinds of operation write, remove, consume and read, and how two values are compared."""
+"""Which kinds of operation write, remove, consume and read, and what a write leaves."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,23 +79,6 @@ def _pairs(given: object, default: str) -> list[tuple[str, str]]:
     if isinstance(given, Iterable):
         return [(str(theirs), default) for theirs in given]
     raise CheckerError(f"kinds must be a list of names or a mapping, not {given!r}")
-
-
-def frozen(value: Any) -> Hashable:
-    """A hashable stand-in: equal where the values are, `True` apart from `1`, lists equal to tuples."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return ("bool", value)
-    if isinstance(value, int | float):
-        return value
-    if isinstance(value, list | tuple):
-        return ("list", *map(frozen, value))
-    if isinstance(value, Mapping):
-        return ("map", frozenset((frozen(key), frozen(item)) for key, item in value.items()))
-    if isinstance(value, set | frozenset):
-        return ("set", frozenset(map(frozen, value)))
-    return repr(value)
 
 
 def written(operation: Operation) -> Any:

@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import Any
 
 from refute.checkers.judgement import Judgement
-from refute.checkers.kinds import frozen, kinds
+from refute.checkers.kinds import kinds
 from refute.checkers.result import Budget, Result
-from refute.history import History, Operation, Outcome
+from refute.history import History, Operation, Outcome, hashable
 
 View = frozenset[Hashable]
 
@@ -38,9 +38,9 @@ def check(history: History, *, budget: Budget, write_kinds: object = (), read_ki
         used.append(operation)
         for function, key, _ in steps:
             if function == "w" and operation.outcome is not Outcome.FAIL:
-                writers[frozen(key)].append(operation)
+                writers[hashable(key)].append(operation)
         if operation.outcome is Outcome.OK and steps and all(function == "r" for function, _, _ in steps):
-            values = {frozen(key): value for _, key, value in steps}
+            values = {hashable(key): value for _, key, value in steps}
             if len(values) > 1:
                 seen = frozenset(key for key, value in values.items() if value is not None)
                 groups[frozenset(values)].append((operation, seen, values))

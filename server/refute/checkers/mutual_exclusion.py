@@ -10,9 +10,9 @@ from typing import Any
 
 from refute.checkers.catalog import CheckerError
 from refute.checkers.judgement import Judgement, overlapping
-from refute.checkers.kinds import Kinds, effect_end, frozen, kinds
+from refute.checkers.kinds import Kinds, effect_end, kinds
 from refute.checkers.result import Budget, Result
-from refute.history import History, Operation, Outcome
+from refute.history import History, Operation, Outcome, hashable
 
 ACQUIRING = frozenset({"acquire", "lock"})
 RELEASING = frozenset({"release", "unlock"})
@@ -90,7 +90,7 @@ def check(
 
 def tenures_of(history: History, known: Kinds, lease_ms: float | None) -> dict[Hashable, list[Hold]]:
     """Every tenure by lock, as far as it is certain."""
-    locks = {frozen(o.key) for o in history.operations if o.kind in ACQUIRING}
+    locks = {hashable(o.key) for o in history.operations if o.kind in ACQUIRING}
     writes = known.writes
     by_process: dict[int | str, list[Operation]] = defaultdict(list)
     for operation in history.operations:
@@ -102,7 +102,7 @@ def tenures_of(history: History, known: Kinds, lease_ms: float | None) -> dict[H
                 continue
             if acquire.completed_ns is not None and _granted(acquire):
                 hold = _tenure(acquire, operations[place + 1 :], writes, locks, lease_ms)
-                found[frozen(acquire.key)].append(hold)
+                found[hashable(acquire.key)].append(hold)
     return found
 
 
@@ -123,7 +123,7 @@ def _tenure(
     written: list[Operation] = []
     renewed = acquire.invoked_ns
     for operation in rest:
-        same_lock = frozen(operation.key) == frozen(acquire.key)
+        same_lock = hashable(operation.key) == hashable(acquire.key)
         if same_lock and operation.kind in ACQUIRING and operation.outcome is Outcome.OK:
             break
         if same_lock and operation.kind in RELEASING and operation.outcome is not Outcome.FAIL:
@@ -132,7 +132,7 @@ def _tenure(
         if operation.outcome is Outcome.OK and operation.completed_ns is not None:
             if operation.kind == "renew" and same_lock:
                 renewed = operation.invoked_ns
-            if writes(operation) and (frozen(operation.key) not in locks or len(locks) == 1):
+            if writes(operation) and (hashable(operation.key) not in locks or len(locks) == 1):
                 written.append(operation)
             end, last = operation.completed_ns, operation
     if lease_ms is not None:
@@ -216,11 +216,11 @@ def _judge_fence(judgement: Judgement, writes: list[Operation], holds: list[Hold
     for token, write in sorted(known, key=lambda item: item[1].invoked_ns):
         while place < len(done) and effect_end(done[place][1]) < write.invoked_ns:
             newer, other = done[place]
-            key = frozen(other.key)
+            key = hashable(other.key)
             if key not in greatest or newer > greatest[key][0]:
                 greatest[key] = (newer, other)
             place += 1
-        best = greatest.get(frozen(write.key))
+        best = greatest.get(hashable(write.key))
         if best is not None and token < best[0]:
             sentence = f"a write with token {token} succeeded after one with token {best[0]} was acknowledged"
             judgement.found("stale-token-accepted", sentence, (best[1], write))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from refute.checkers.catalog import CheckerError
-from refute.checkers.kinds import Kinds, effect_end, frozen
-from refute.history import History, Operation, Outcome, Phase
+from refute.checkers.kinds import Kinds, effect_end
+from refute.history import History, Operation, Outcome, Phase, hashable
 
 ROW_NAMES = ("idempotency_key", "key", "id")
 """The fields by which a row is recognised where the caller names none."""
@@ -37,7 +37,7 @@ def observations(operation: Operation) -> list[Observation]:
 class FinalReads:
     """The last successful final read of each object on each node.
 
-    `by_key` maps a frozen key to a node to what it saw. `silent` maps a frozen key to the nodes
+    `by_key` maps a `hashable` key to a node to what it saw. `silent` maps a `hashable` key to the nodes
     that were asked in the final phase and never answered. `superseded` counts earlier final reads.
     `whole_maps` are final reads that returned every key of a node at once.
     """
@@ -50,17 +50,17 @@ class FinalReads:
 
     def of(self, key: Any) -> dict[str | None, Observation]:
         """The last final read of one object by node; a whole map without the key says that it is absent."""
-        frozen_key = frozen(key)
+        frozen_key = hashable(key)
         seen = dict(self.by_key.get(frozen_key, {}))
         for node, operation in self.whole_maps.items():
             if node not in seen or seen[node].operation.invoked_ns < operation.invoked_ns:
-                held = {frozen(name): value for name, value in operation.output.items()}
+                held = {hashable(name): value for name, value in operation.output.items()}
                 seen[node] = Observation(operation, key, held.get(frozen_key))
         return seen
 
     def silent_nodes(self, key: Any) -> frozenset[str | None]:
         """Nodes whose final reads of the object all failed."""
-        asked = self.silent.get(frozen(key), frozenset()) | self.silent.get(None, frozenset())
+        asked = self.silent.get(hashable(key), frozenset()) | self.silent.get(None, frozenset())
         return asked - set(self.of(key))
 
 
@@ -88,13 +88,13 @@ def final_reads(history: History, kinds: Kinds, final: str) -> FinalReads:
     superseded = 0
     for operation in chosen:
         if operation.outcome is not Outcome.OK:
-            asked[frozen(operation.key)].add(operation.node)
+            asked[hashable(operation.key)].add(operation.node)
             continue
         if operation.key is None and isinstance(operation.output, Mapping):
             superseded += operation.node in whole_maps
             whole_maps[operation.node] = operation
             continue
-        seen = by_key[frozen(operation.key)]
+        seen = by_key[hashable(operation.key)]
         superseded += operation.node in seen
         seen[operation.node] = Observation(operation, operation.key, operation.output)
     return FinalReads(
@@ -128,8 +128,8 @@ def element_name(element: Any, id_field: str | None) -> Hashable:
     if isinstance(element, Mapping):
         for name in (id_field,) if id_field else ROW_NAMES:
             if name in element:
-                return frozen(element[name])
-    return frozen(element)
+                return hashable(element[name])
+    return hashable(element)
 
 
 def write_name(operation: Operation, rows: bool, id_field: str | None) -> Hashable:
@@ -139,8 +139,8 @@ def write_name(operation: Operation, rows: bool, id_field: str | None) -> Hashab
         return element_name(operation.input, id_field)
     if rows or operation.input is None:
         name = operation.extra.get("idempotency_key", operation.key)
-        return frozen(operation.input if name is None else name)
-    return frozen(operation.input)
+        return hashable(operation.input if name is None else name)
+    return hashable(operation.input)
 
 
 def element_names(elements: Collection[Any], id_field: str | None) -> list[Hashable]:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 from refute.checkers.judgement import Judgement
-from refute.checkers.kinds import NEVER, Kinds, frozen, is_collection, is_number, kinds, written
+from refute.checkers.kinds import NEVER, Kinds, is_collection, is_number, kinds, written
 from refute.checkers.observation import (
     consumed_elements,
     element_name,
@@ -16,7 +16,7 @@ from refute.checkers.observation import (
     write_name,
 )
 from refute.checkers.result import Budget, Result
-from refute.history import History, Operation, Outcome
+from refute.history import History, Operation, Outcome, hashable
 
 
 def check(
@@ -40,16 +40,16 @@ def check(
     writes: dict[Hashable, list[Operation]] = defaultdict(list)
     for operation in history.operations:
         if known.writes(operation):
-            writes[frozen(operation.key)].append(operation)
+            writes[hashable(operation.key)].append(operation)
     whole = [operation for found in writes.values() for operation in found]
     makers: dict[tuple[Hashable, bool], dict[Hashable, list[Operation]]] = {}
     fine: dict[tuple[Hashable, bool], set[Hashable]] = defaultdict(set)
     used = list(whole)
-    start = {frozen(value) for value in (initial if is_collection(initial) else (initial,))}
+    start = {hashable(value) for value in (initial if is_collection(initial) else (initial,))}
     by_end = sorted(_values(history, known), key=lambda found: _end(found[0]))
     for read, key, values in by_end:
         used.append(read)
-        own = writes.get(frozen(key), []) if frozen(key) in writes else whole
+        own = writes.get(hashable(key), []) if hashable(key) in writes else whole
         if _is_count(read.output, own):
             judgement.ignored["reads of counters"] += 1
             continue
@@ -57,7 +57,7 @@ def check(
             judgement.cannot("appends to a text: judge it with the linearizable key-value map")
             continue
         rows = any(isinstance(value, Mapping) for value in values)
-        place = (frozen(key) if own is not whole else None, rows)
+        place = (hashable(key) if own is not whole else None, rows)
         if place not in makers:
             makers[place] = _by_name(own, rows, id_field, known)
         judgement.judged += bool(values)
@@ -65,7 +65,7 @@ def check(
         new = set(names) - fine[place]
         fine[place] |= new
         for value, name in zip(values, names, strict=True) if new else ():
-            if value is not None and frozen(value) not in start and name in new:
+            if value is not None and hashable(value) not in start and name in new:
                 new.discard(name)
                 _judge(judgement, history, read, value, makers[place].get(name, []))
     return judgement.result(used, nothing="nothing was read", keys=len(writes))

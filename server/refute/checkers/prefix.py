@@ -7,10 +7,10 @@ from collections.abc import Hashable
 from typing import Any
 
 from refute.checkers.judgement import Judgement
-from refute.checkers.kinds import effect_end, frozen, kinds
+from refute.checkers.kinds import effect_end, kinds
 from refute.checkers.observation import element_name, observations, write_name
 from refute.checkers.result import Budget, Result
-from refute.history import History, Operation, Outcome
+from refute.history import History, Operation, Outcome, hashable, recorded
 
 
 def check(
@@ -35,15 +35,15 @@ def check(
     used: list[Operation] = []
     for operation in history.operations:
         if operation.kind in known.accumulating:
-            writes[frozen(operation.key)].append(operation)
+            writes[hashable(operation.key)].append(operation)
             used.append(operation)
         elif operation.kind in known.reading and operation.outcome is Outcome.OK:
             used.append(operation)
             for seen in observations(operation):
                 if isinstance(seen.value, list | tuple):
-                    reads[frozen(seen.key)].append((operation, list(seen.value)))
+                    reads[hashable(seen.key)].append((operation, list(seen.value)))
                 elif seen.value is None:
-                    reads[frozen(seen.key)].append((operation, []))
+                    reads[hashable(seen.key)].append((operation, []))
                 else:
                     judgement.cannot("a read returned no list")
     for key, found in reads.items():
@@ -59,7 +59,7 @@ def check(
             judgement.found("not-a-prefix", sentence, (read, whole), key=key, place=place)
         if len(set(names)) < len(names):
             twice = Counter(names).most_common(1)[0][0]
-            judgement.found("duplicate-element", f"a read has {twice!r} twice", (whole,), key=key)
+            judgement.found("duplicate-element", f"a read has {recorded(twice)!r} twice", (whole,), key=key)
         if real_time:
             _judge_real_time(judgement, history, whole, longest, writes[key], id_field)
     return judgement.result(used, nothing="no log with elements was read twice", keys=len(reads))

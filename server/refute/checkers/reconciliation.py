@@ -7,10 +7,10 @@ from collections.abc import Hashable
 from typing import Any
 
 from refute.checkers.judgement import Judgement
-from refute.checkers.kinds import frozen, is_collection, kinds
+from refute.checkers.kinds import is_collection, kinds
 from refute.checkers.observation import final_reads
 from refute.checkers.result import Budget, Result
-from refute.history import History, Operation
+from refute.history import History, Operation, hashable
 
 _ORDERED = frozenset({"append", "enqueue", "send", "push"})
 
@@ -34,13 +34,13 @@ def check(
     known = kinds(write_kinds, read_kinds)
     judgement = Judgement("replica-reconciliation", "last final reads compared node by node")
     reads = final_reads(history, known, final)
-    appended = {frozen(o.key) for o in history.operations if o.kind in _ORDERED}
+    appended = {hashable(o.key) for o in history.operations if o.kind in _ORDERED}
     keys: dict[Hashable, Any] = {}
     for seen in reads.by_key.values():
         for observation in seen.values():
-            keys[frozen(observation.key)] = observation.key
+            keys[hashable(observation.key)] = observation.key
     for operation in reads.whole_maps.values():
-        keys |= {frozen(key): key for key in operation.output}
+        keys |= {hashable(key): key for key in operation.output}
     everywhere = {node for name in keys for node in reads.of(keys[name])}
     for name, key in keys.items():
         seen = reads.of(key)
@@ -78,8 +78,8 @@ def check(
 
 def _comparable(value: Any, keep_order: bool) -> Hashable:
     if is_collection(value) and not keep_order:
-        return frozenset(Counter(map(frozen, value)).items())
-    return frozen(value)
+        return frozenset(Counter(map(hashable, value)).items())
+    return hashable(value)
 
 
 def _short(value: Any) -> str:

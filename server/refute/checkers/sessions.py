@@ -12,10 +12,10 @@ from collections.abc import Hashable
 from typing import Any, TypedDict, Unpack
 
 from refute.checkers.judgement import Judgement, overlapping
-from refute.checkers.kinds import frozen, kinds, written
+from refute.checkers.kinds import kinds, written
 from refute.checkers.result import Budget, Result
 from refute.checkers.versions import Sight, Version, Versions
-from refute.history import History, Operation, Outcome
+from refute.history import History, Operation, Outcome, hashable
 
 _ALGORITHM = "newest version required of each session and object, one pass"
 
@@ -121,7 +121,7 @@ def check_read_your_writes(history: History, *, budget: Budget, **options: Unpac
                 )
         if operation.kind in sessions.versions.known.replacing and operation.outcome is Outcome.OK:
             version = sessions.versions.of_write(operation)
-            place = (owner, frozen(operation.key))
+            place = (owner, hashable(operation.key))
             if place not in newest or newest[place][0].begin < version.begin:
                 newest[place] = (version, operation)
     return sessions.result("no session read what it had written before")
@@ -202,7 +202,7 @@ def _seen_in_order(name: str, history: History, options: SessionOptions, *, read
             written_at[operation.index] = (owner, step)
             if not reads_bind and operation.outcome is Outcome.OK:
                 made = sessions.versions.of_write(operation)
-                pasts[owner].add(step, frozen(operation.key), made, operation)
+                pasts[owner].add(step, hashable(operation.key), made, operation)
         elif reads_bind:
             for sight in sights:
                 if sight.version is not None:

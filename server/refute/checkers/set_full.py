@@ -10,10 +10,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from refute.checkers.judgement import Judgement
-from refute.checkers.kinds import effect_end, frozen, is_collection, kinds
+from refute.checkers.kinds import effect_end, is_collection, kinds
 from refute.checkers.observation import element_names, observations, write_name
 from refute.checkers.result import Budget, Result
-from refute.history import History, Operation, Outcome
+from refute.history import History, Operation, Outcome, hashable, recorded
 
 
 @dataclass
@@ -87,7 +87,7 @@ def _gather(
     for operation in history.operations:
         if operation.kind in adding:
             used.append(operation)
-            elements = objects[frozen(operation.key)].elements
+            elements = objects[hashable(operation.key)].elements
             name = write_name(operation, False, id_field)
             elements.setdefault(name, _Element([])).adds.append(operation)
         elif operation.kind in reading and operation.outcome is Outcome.OK:
@@ -95,10 +95,10 @@ def _gather(
             for seen in observations(operation):
                 if is_collection(seen.value) or seen.value is None:
                     names = element_names(seen.value or (), id_field)
-                    objects[frozen(seen.key)].reads.append((operation, set(names)))
+                    objects[hashable(seen.key)].reads.append((operation, set(names)))
                     if len(set(names)) < len(names):
                         name, copies = Counter(names).most_common(1)[0]
-                        sentence = f"a read shows {name!r} {copies} times"
+                        sentence = f"a read shows {recorded(name)!r} {copies} times"
                         judgement.found("duplicated", sentence, (operation,))
                 else:
                     judgement.cannot("a read returned no collection")
@@ -117,7 +117,7 @@ def _place(judgement: Judgement, found: _Object) -> None:
             if all(o.outcome is Outcome.FAIL for o in adds):
                 kind = "phantom" if element is None else "aborted-read"
                 words = "nobody added" if element is None else "only a failed add added"
-                judgement.found(kind, f"a read shows {name!r}, which {words}", (*adds, read))
+                judgement.found(kind, f"a read shows {recorded(name)!r}, which {words}", (*adds, read))
         checked |= names
     settled: set[Hashable] = set()
     for read, names in reversed(found.reads):
@@ -171,13 +171,15 @@ def _judge(
         return
     proof = {o.index: o for o in (*element.adds, element.known_by, absent)}
     if present is None or present.invoked_ns < absent.invoked_ns:
-        sentence = f"{name!r} was in the set, and no read from operation {absent.index} on shows it"
+        sentence = f"{recorded(name)!r} was in the set, and no read from operation {absent.index} on shows it"
         judgement.found("lost", sentence, proof.values())
     else:
         counts["stale"] += 1
         if linearizable:
             proof[present.index] = present
-            sentence = f"{name!r} was in the set, a later read lacks it, and a still later one shows it"
+            sentence = (
+                f"{recorded(name)!r} was in the set, a later read lacks it, and a still later one shows it"
+            )
             judgement.found("stale-read", sentence, proof.values())
 
 
@@ -213,17 +215,15 @@ def check_grow_only(
             seen, last = before.get(session, (set(), read))
             if read is not last and (last.completed_ns or 0) <= read.invoked_ns:
                 for gone in sorted(seen - names, key=repr)[:1]:
-                    sentence = f"process {read.process} saw {gone!r} and then no more"
+                    sentence = f"process {read.process} saw {recorded(gone)!r} and then no more"
                     judgement.found("vanished", sentence, (last, read), key=key)
             before[session] = (names, read)
             for name in names - checked:
                 adds = found.elements[name].adds if name in found.elements else []
                 if all(o.outcome is Outcome.FAIL for o in adds):
-                    judgement.found(
-                        "aborted-read" if adds else "phantom",
-                        f"a read shows {name!r}, which {'a failed add' if adds else 'nobody'} added",
-                        (*adds, read),
-                    )
+                    kind, who = ("aborted-read", "a failed add") if adds else ("phantom", "nobody")
+                    sentence = f"a read shows {recorded(name)!r}, which {who} added"
+                    judgement.found(kind, sentence, (*adds, read))
             checked |= names
     durable = check_durability(
         history,

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
-from refute.checkers.kinds import Kinds, effect_end, frozen, written
+from refute.checkers.kinds import Kinds, effect_end, written
 from refute.checkers.observation import observations
-from refute.history import History, Operation, Outcome
+from refute.history import History, Operation, Outcome, hashable
 
 ALWAYS = -(2**62)
 
@@ -55,31 +55,31 @@ class Versions:
     def __init__(self, history: History, known: Kinds, initial: Any = None) -> None:
         self.history = history
         self.known = known
-        self.initial = frozen(initial)
+        self.initial = hashable(initial)
         self.writes: dict[Hashable, list[Operation]] = defaultdict(list)
         self._reads: list[tuple[Operation, Hashable, Any]] = []
         numbered: dict[Hashable, bool] = {}
         for operation in history.operations:
             done = operation.outcome is Outcome.OK
             if operation.kind in known.replacing:
-                key = frozen(operation.key)
+                key = hashable(operation.key)
                 self.writes[key].append(operation)
                 if done:
                     numbered[key] = numbered.get(key, True) and _number(operation) is not None
             elif operation.kind in known.reading and done:
                 for seen in observations(operation):
-                    key = frozen(seen.key)
+                    key = hashable(seen.key)
                     self._reads.append((operation, key, seen.value))
                     numbered[key] = numbered.get(key, True) and _number(operation) is not None
         self.numbered = frozenset(key for key, all_have in numbered.items() if all_have)
         self._by_value: dict[tuple[Hashable, Hashable], list[Operation]] = defaultdict(list)
         for key, writes in self.writes.items():
             for write in writes:
-                self._by_value[key, frozen(written(write))].append(write)
+                self._by_value[key, hashable(written(write))].append(write)
 
     def of_write(self, write: Operation) -> Version:
         """The version that a write made, or would have made."""
-        if frozen(write.key) in self.numbered:
+        if hashable(write.key) in self.numbered:
             number = _number(write)
             if number is not None:
                 return Version(2 * number, 2 * number, write)
@@ -92,7 +92,7 @@ class Versions:
 
     def writers(self, key: Hashable, value: Any) -> list[Operation]:
         """The writes of that value to that object, whatever their outcome."""
-        return self._by_value.get((key, frozen(value)), [])
+        return self._by_value.get((key, hashable(value)), [])
 
     def sights(self) -> list[Sight]:
         """Every successful read of every object with the version that it saw, in order of invocation."""
@@ -104,7 +104,7 @@ class Versions:
         if key in self.numbered:
             number = _number(read)
             return None if number is None else Version(2 * number, 2 * number, sole)
-        if frozen(value) == self.initial:
+        if hashable(value) == self.initial:
             return None if writers else INITIAL
         return None if sole is None else self._timed(sole)
 

@@ -1,6 +1,6 @@
 """What was recorded: operations, faults and their landing evidence, and the formats they are kept in."""
 
-from refute.history.columns import Columns, OperationTable, hashable
+from refute.history.columns import Columns, OperationTable, hashable, recorded
 from refute.history.error import HistoryError
 from refute.history.events import HistoryWriter
 from refute.history.fault import FaultEvent, FaultPhase, Landing, Signal
@@ -22,4 +22,5 @@ __all__ = [
     "Phase",
     "Signal",
     "hashable",
+    "recorded",
 ]

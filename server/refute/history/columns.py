@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import nan
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
 
@@ -44,6 +45,29 @@ def hashable(value: Any) -> Hashable:
     if isinstance(value, (list, tuple)):
         return ("seq", *(hashable(v) for v in value))
     return value if isinstance(value, Hashable) else repr(value)
+
+
+def recorded(stand_in: Hashable) -> Any:
+    """The value that `hashable` made this of, for people to read: lists for tuples and sets, else the same.
+
+    >>> recorded(hashable({"a": [1, True]}))
+    {'a': [1, True]}
+    """
+    if not isinstance(stand_in, tuple) or not stand_in:
+        return stand_in
+    kind, *parts = stand_in
+    match kind:
+        case "seq":
+            return [recorded(part) for part in parts]
+        case "set":
+            return sorted(map(recorded, parts[0]), key=repr)
+        case "map":
+            return {key: recorded(value) for key, value in sorted(parts[0], key=repr)}
+        case "bool":
+            return parts[0]
+        case "nan":
+            return nan
+    return stand_in
 
 
 class Codes(dict[Hashable, int]):

@@ -9,9 +9,9 @@ from functools import cached_property
 from random import Random
 from typing import Any, TypeVar
 
-from refute.checkers.kinds import NEVER, Kinds, effect_end, frozen, kinds, written
+from refute.checkers.kinds import NEVER, Kinds, effect_end, kinds, written
 from refute.checkers.observation import FinalReads, final_reads
-from refute.history import History, Operation, Outcome
+from refute.history import History, Operation, Outcome, hashable
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ class Plot:
         found: dict[Hashable, list[Operation]] = defaultdict(list)
         for operation in self.operations:
             if operation.kind in self.known.replacing:
-                found[frozen(written(operation))].append(operation)
+                found[hashable(written(operation))].append(operation)
         return found
 
     @cached_property
@@ -78,8 +78,8 @@ class Plot:
 
     def writer_of(self, value: Any) -> Operation | None:
         """The acknowledged write that alone can have put this value there, or None."""
-        writers = self.writers.get(frozen(value), ())
-        if value is None or len(writers) != 1 or frozen(value) == frozen(self.initial):
+        writers = self.writers.get(hashable(value), ())
+        if value is None or len(writers) != 1 or hashable(value) == hashable(self.initial):
             return None
         return writers[0] if effect_end(writers[0]) != NEVER else None
 
@@ -98,7 +98,7 @@ class Ground:
         """The history by object."""
         by_key: dict[Hashable, list[Operation]] = defaultdict(list)
         for operation in self.history.operations:
-            by_key[frozen(operation.key)].append(operation)
+            by_key[hashable(operation.key)].append(operation)
         initial = self.options.get("initial")
         return {key: Plot(key, operations, self.known, initial) for key, operations in by_key.items()}
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from refute.checkers.durability import objects_of
 from refute.checkers.exact_counts import requests
-from refute.checkers.kinds import effect_end, frozen, is_collection, is_number, written
+from refute.checkers.kinds import effect_end, is_collection, is_number, written
 from refute.checkers.observation import Observation, consumed_elements, element_name, write_name
 from refute.checkers.planted.ground import Ground, Plot, shuffled
 from refute.checkers.planted.operator import Operator, Planting, always, model_in, option_in
-from refute.history import Operation, Outcome
+from refute.history import Operation, Outcome, hashable
 
 Seen = dict[str | None, Observation]
 PLACES_AN_OBJECT = 8
@@ -22,11 +22,11 @@ PLACES_AN_OBJECT = 8
 def _objects(ground: Ground, rng: Random) -> Iterator[tuple[Plot, Seen]]:
     """Objects with the last final read of each node; those read as one whole map are left alone."""
     for operations in shuffled(objects_of(ground.history, ground.known, ground.final).values(), rng):
-        keys = {frozen(o.key) for o in operations if ground.known.writes(o)}
+        keys = {hashable(o.key) for o in operations if ground.known.writes(o)}
         key = operations[0].key if len(keys) == 1 else None
         seen = ground.final.of(key) or ground.final.of(None)
         if seen and not any(o.operation in ground.final.whole_maps.values() for o in seen.values()):
-            yield Plot(frozen(key), operations, ground.known, ground.options.get("initial")), seen
+            yield Plot(hashable(key), operations, ground.known, ground.options.get("initial")), seen
 
 
 def _rewritten(seen: Seen, value: Any) -> dict[int, Operation]:
@@ -156,7 +156,7 @@ def undelivered(ground: Ground, rng: Random) -> Iterator[Planting]:
             if o.kind in ground.known.accumulating and effect_end(o) < end.invoked_ns
         }
         elements = consumed_elements(taking, ground.known)
-        handed = [(o, acked[frozen(e)]) for o, e in elements if frozen(e) in acked]
+        handed = [(o, acked[hashable(e)]) for o, e in elements if hashable(e) in acked]
         short = len(unknown) + 1
         if not short <= len(handed) <= 100 * short:
             continue

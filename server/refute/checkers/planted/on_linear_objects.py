@@ -7,11 +7,11 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from random import Random
 
-from refute.checkers.kinds import NEVER, effect_end, frozen, written
+from refute.checkers.kinds import NEVER, effect_end, written
 from refute.checkers.mutual_exclusion import ACQUIRING, RELEASING
 from refute.checkers.planted.ground import NEW_PROCESS, Ground, Plot, shuffled
 from refute.checkers.planted.operator import Operator, Planting, model_in
-from refute.history import Operation, Outcome
+from refute.history import Operation, Outcome, hashable
 
 PLACES = 8
 
@@ -21,11 +21,11 @@ def _passages(ground: Ground, rng: Random) -> list[tuple[Operation, Operation]]:
     puts: dict[tuple[Hashable, Hashable], list[Operation]] = defaultdict(list)
     takes: dict[tuple[Hashable, Hashable], list[Operation]] = defaultdict(list)
     for operation in ground.history.operations:
-        key = frozen(operation.key)
+        key = hashable(operation.key)
         if operation.kind in ground.known.accumulating:
-            puts[key, frozen(operation.input)].append(operation)
+            puts[key, hashable(operation.input)].append(operation)
         elif operation.kind in ground.known.consuming and operation.outcome is Outcome.OK:
-            takes[key, frozen(operation.output)].append(operation)
+            takes[key, hashable(operation.output)].append(operation)
     found = [
         (put[0], takes[name][0])
         for name, put in puts.items()
@@ -50,7 +50,7 @@ def _swaps(
     for put, take in passages[: 20 * PLACES]:
         near = by_take[place[take.index] + 1 : place[take.index] + 40]
         for later_put, later_take in near:
-            apart = effect_end(take) < later_take.invoked_ns and frozen(put.key) == frozen(later_put.key)
+            apart = effect_end(take) < later_take.invoked_ns and hashable(put.key) == hashable(later_put.key)
             if apart and wrong(put, take, later_put):
                 first, second = (
                     replace(take, output=later_take.output),
@@ -102,11 +102,11 @@ def taken_puts_called_failures(ground: Ground, rng: Random) -> Iterator[Planting
     puts: dict[tuple[Hashable, Hashable], list[Operation]] = defaultdict(list)
     for operation in ground.history.operations:
         if operation.kind in ground.known.accumulating:
-            puts[frozen(operation.key), frozen(operation.input)].append(operation)
+            puts[hashable(operation.key), hashable(operation.input)].append(operation)
     for take in shuffled(ground.history.operations, rng):
         if take.kind not in ground.known.consuming or take.outcome is not Outcome.OK or take.output is None:
             continue
-        found = puts.get((frozen(take.key), frozen(take.output)), [])
+        found = puts.get((hashable(take.key), hashable(take.output)), [])
         if len(found) == 1 and found[0].outcome is Outcome.INFO:
             failed = replace(found[0], outcome=Outcome.FAIL)
             words = f"the unknown put of {take.output!r} is called failed, although it was taken"
@@ -146,7 +146,7 @@ def own_order_broken(ground: Ground, rng: Random) -> Iterator[Planting]:
         for read in shuffled(plot.reads, rng)[: 4 * PLACES]:
             before = [w for w in own[read.process] if effect_end(w) <= read.invoked_ns]
             sole = [w for w in before[:-1] if plot.writer_of(written(w)) is w]
-            if sole and frozen(written(before[-1])) != frozen(written(sole[-1])):
+            if sole and hashable(written(before[-1])) != hashable(written(sole[-1])):
                 old = rng.choice(sole)
                 back = replace(read, output=written(old))
                 words = f"a process reads its own {written(old)!r} after it wrote {written(before[-1])!r}"

@@ -7,11 +7,11 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from refute.checkers.kinds import NEVER, effect_end, frozen
+from refute.checkers.kinds import NEVER, effect_end
 from refute.checkers.planted.ground import NEW_PROCESS, Ground, fresh_value, shuffled
 from refute.checkers.planted.operator import Operator, Planting
 from refute.checkers.planted.transactions import Micro, Transactions, answered, breaking
-from refute.history import Operation, Outcome
+from refute.history import Operation, Outcome, hashable
 
 
 def _lists(txns: Transactions, rng: Random, least: int = 1) -> list[Micro]:
@@ -81,8 +81,8 @@ def fractured_reads(ground: Ground, rng: Random) -> Iterator[Planting]:
 
 
 def _position(values: Any, value: Any) -> int | None:
-    names = [frozen(element) for element in values or ()]
-    return names.index(frozen(value)) if frozen(value) in names else None
+    names = [hashable(element) for element in values or ()]
+    return names.index(hashable(value)) if hashable(value) in names else None
 
 
 def _shown_elsewhere(txns: Transactions, read: Micro, value: Any) -> bool:
@@ -105,7 +105,7 @@ def lost_updates(ground: Ground, rng: Random) -> Iterator[Planting]:
             continue
         theirs = [m for m in txns.by_index[last.operation.index] if m.key == read.key]
         same_version = len(theirs) == 2 and theirs[0].function == "r"
-        if not same_version or frozen(theirs[0].value) != frozen(list(read.value[:-1])):
+        if not same_version or hashable(theirs[0].value) != hashable(list(read.value[:-1])):
             continue
         if not _shown_elsewhere(txns, read, own[1].value) or not _shown_elsewhere(txns, read, last.value):
             continue
@@ -163,7 +163,7 @@ def forgotten_appends(ground: Ground, rng: Random) -> Iterator[Planting]:
         before = [m for m in txns.by_index[read.operation.index][: read.place] if m.key == read.key]
         if not before or before[-1].function != "append" or not read.value:
             continue
-        if frozen(read.value[-1]) != frozen(before[-1].value):
+        if hashable(read.value[-1]) != hashable(before[-1].value):
             continue
         forgetful = answered(read, list(read.value[:-1]))
         yield Planting(

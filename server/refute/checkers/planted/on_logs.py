@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from refute.checkers.change_feed import FEED_KINDS, SEQUENCE_NAMES
 from refute.checkers.kafka_records import Polled, records
-from refute.checkers.kinds import NEVER, effect_end, frozen, written
+from refute.checkers.kinds import NEVER, effect_end, written
 from refute.checkers.observation import element_name, write_name
 from refute.checkers.planted.ground import Ground, shuffled
 from refute.checkers.planted.operator import Operator, Options, Planting, always
-from refute.history import Operation, Outcome
+from refute.history import Operation, Outcome, hashable
 
 PLACES = 12
 
@@ -48,7 +48,7 @@ def swapped_deliveries(ground: Ground, rng: Random) -> Iterator[Planting]:
                 streams[key].append(_Delivery(operation, place if listed else -1, element, found[0]))
     alone = ground.options.get("per_producer") or ground.history.clock == "wall"
     for stream in shuffled(streams.values(), rng):
-        names = [frozen(delivery.element) for delivery in stream]
+        names = [hashable(delivery.element) for delivery in stream]
         if len(set(names)) < len(names):
             continue
         for at in shuffled(range(len(stream)), rng)[:PLACES]:
@@ -67,7 +67,7 @@ def swapped_deliveries(ground: Ground, rng: Random) -> Iterator[Planting]:
 
 
 def _partition(operation: Operation) -> Hashable:
-    return frozen(operation.extra.get("partition", operation.key))
+    return hashable(operation.extra.get("partition", operation.key))
 
 
 def _put(operation: Operation, place: int, element: Any) -> Operation:
@@ -97,15 +97,15 @@ def _rewrite(operation: Operation, change: Callable[[Hashable, list[Any]], list[
         steps = []
         for step in operation.output:
             if step[0] == "poll" and len(step) > 1 and isinstance(step[1], dict):
-                steps.append(["poll", {key: change(frozen(key), list(p)) for key, p in step[1].items()}])
+                steps.append(["poll", {key: change(hashable(key), list(p)) for key, p in step[1].items()}])
             else:
                 steps.append(step)
         return replace(operation, output=steps)
     if isinstance(operation.output, dict):
         return replace(
-            operation, output={key: change(frozen(key), list(p)) for key, p in operation.output.items()}
+            operation, output={key: change(hashable(key), list(p)) for key, p in operation.output.items()}
         )
-    return replace(operation, output=change(frozen(operation.key), list(operation.output or ())))
+    return replace(operation, output=change(hashable(operation.key), list(operation.output or ())))
 
 
 class _Polls:
@@ -119,7 +119,7 @@ class _Polls:
         self.highest: dict[Hashable, int] = defaultdict(lambda: -1)
         for poll in self.polled:
             self.by_poll[poll.operation.index, poll.partition].append(poll)
-            self.by_value[poll.partition, frozen(poll.value)].append(poll)
+            self.by_value[poll.partition, hashable(poll.value)].append(poll)
             self.highest[poll.partition] = max(self.highest[poll.partition], poll.offset or 0)
 
     def of(self, operation: Operation, partition: Hashable, pairs: list[list[Any]]) -> Operation:
@@ -141,7 +141,7 @@ def lost_records(ground: Ground, rng: Random) -> Iterator[Planting]:
     """No poll shows an acknowledged record, although polls went past it."""
     polls = _Polls(ground)
     for send in shuffled(polls.sent, rng)[: 4 * PLACES]:
-        showing = polls.by_value.get((send.partition, frozen(send.value)), [])
+        showing = polls.by_value.get((send.partition, hashable(send.value)), [])
         below = send.offset is not None and send.offset < polls.highest[send.partition]
         if not send.acknowledged or not showing or not below:
             continue
@@ -151,7 +151,9 @@ def lost_records(ground: Ground, rng: Random) -> Iterator[Planting]:
             changed[operation.index] = _rewrite(
                 operation,
                 lambda key, given, send=send: [  # type: ignore[misc]
-                    pair for pair in given if key != send.partition or frozen(pair[1]) != frozen(send.value)
+                    pair
+                    for pair in given
+                    if key != send.partition or hashable(pair[1]) != hashable(send.value)
                 ],
             )
         yield Planting(
@@ -166,9 +168,9 @@ def polled_sends_called_failures(ground: Ground, rng: Random) -> Iterator[Planti
     polls = _Polls(ground)
     count: dict[tuple[Hashable, Hashable], int] = defaultdict(int)
     for send in polls.sent:
-        count[send.partition, frozen(send.value)] += 1
+        count[send.partition, hashable(send.value)] += 1
     for send in shuffled(polls.sent, rng)[: 4 * PLACES]:
-        place = (send.partition, frozen(send.value))
+        place = (send.partition, hashable(send.value))
         if count[place] == 1 and place in polls.by_value and send.operation.kind == "send":
             failed = replace(send.operation, outcome=Outcome.FAIL, output=None)
             yield Planting(
@@ -211,7 +213,7 @@ def skipped_records(ground: Ground, rng: Random) -> Iterator[Planting]:
     for operation, partition, batch in polls.batches(rng, 3):
         place = rng.randrange(1, len(batch) - 1)
         gone = batch[place]
-        elsewhere = len(polls.by_value[partition, frozen(gone.value)]) > 1
+        elsewhere = len(polls.by_value[partition, hashable(gone.value)]) > 1
         if not elsewhere and (partition, gone.offset) not in acknowledged:
             continue
         skipped = polls.of(operation, partition, _pairs([*batch[:place], *batch[place + 1 :]]))
@@ -225,7 +227,7 @@ def invented_records(ground: Ground, rng: Random) -> Iterator[Planting]:
     for operation, partition, batch in polls.batches(rng, 1):
         offset = polls.highest[partition] + 1
         value = f"planted-{offset}"
-        if (partition, frozen(value)) in polls.by_value:
+        if (partition, hashable(value)) in polls.by_value:
             continue
         more = polls.of(operation, partition, [*_pairs(batch), [offset, value]])
         words = f"a poll returns {value!r}, which nobody sent"
@@ -324,7 +326,7 @@ def missing_changes(ground: Ground, rng: Random) -> Iterator[Planting]:
     everything: dict[Hashable, list[Operation]] = defaultdict(list)
     for operation in ground.history.operations:
         if ground.known.writes(operation):
-            content = (frozen(operation.key), frozen(written(operation)))
+            content = (hashable(operation.key), hashable(written(operation)))
             everything[content].append(operation)
     shown = {_content(read, event) for read, _ in reads for event in read.output}
     present = [w[0] for content, w in everything.items() if len(w) == 1 and content in shown]
@@ -332,7 +334,7 @@ def missing_changes(ground: Ground, rng: Random) -> Iterator[Planting]:
     for write in shuffled(present, rng)[:PLACES]:
         if effect_end(write) == NEVER or not effect_end(write) < newest:
             continue
-        content = (frozen(write.key), frozen(written(write)))
+        content = (hashable(write.key), hashable(written(write)))
         changed = {}
         for read, _ in reads:
             left = [event for event in read.output if _content(read, event) != content]
@@ -344,8 +346,8 @@ def missing_changes(ground: Ground, rng: Random) -> Iterator[Planting]:
 
 def _content(read: Operation, event: Any) -> Hashable:
     if isinstance(event, dict):
-        return frozen(event.get("key", read.key)), frozen(event.get("value"))
-    return frozen(read.key), frozen(event[1])
+        return hashable(event.get("key", read.key)), hashable(event.get("value"))
+    return hashable(read.key), hashable(event[1])
 
 
 def _unless_allowed(*names: str) -> dict[str, Callable[[Options], bool]]:

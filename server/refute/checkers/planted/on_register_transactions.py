@@ -7,11 +7,11 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from refute.checkers.kinds import NEVER, effect_end, frozen
+from refute.checkers.kinds import NEVER, effect_end
 from refute.checkers.planted.ground import NEW_PROCESS, Ground, fresh_value, shuffled
 from refute.checkers.planted.operator import Operator, Options, Planting, always, model_in
 from refute.checkers.planted.transactions import Micro, Transactions, answered, breaking
-from refute.history import Operation, Outcome
+from refute.history import Operation, Outcome, hashable
 
 PLACES = 20
 
@@ -73,7 +73,7 @@ def own_writes_missed(ground: Ground, rng: Random) -> Iterator[Planting]:
     txns = Transactions(ground)
     for read in shuffled(txns.reads, rng):
         own = [m for m in txns.by_index[read.operation.index][: read.place] if m.key == read.key]
-        if not own or own[-1].function == "r" or frozen(own[-1].value) != frozen(read.value):
+        if not own or own[-1].function == "r" or hashable(own[-1].value) != hashable(read.value):
             continue
         others = [
             found[0]

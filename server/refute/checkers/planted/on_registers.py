@@ -7,10 +7,10 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from refute.checkers.kinds import effect_end, frozen, written
+from refute.checkers.kinds import effect_end, written
 from refute.checkers.planted.ground import NEW_PROCESS, Ground, Plot, fresh_value, shuffled
 from refute.checkers.planted.operator import Operator, Planting, always, model_in
-from refute.history import Operation, Outcome
+from refute.history import Operation, Outcome, hashable
 
 _REGISTERS = model_in("register", "cas-register", "kv")
 _VALUES = {"linearizable": _REGISTERS}
@@ -47,10 +47,10 @@ def dropped_writes(ground: Ground, rng: Random) -> Iterator[Planting]:
     for plot in registers(ground, rng):
         reads_of: dict[Any, list[Operation]] = {}
         for read in plot.reads:
-            reads_of.setdefault(frozen(read.output), []).append(read)
+            reads_of.setdefault(hashable(read.output), []).append(read)
         found = 0
         for lost in shuffled(plot.sole, rng):
-            readers = reads_of.get(frozen(written(lost)), [])
+            readers = reads_of.get(hashable(written(lost)), [])
             older = plot.sole_before(lost.invoked_ns)
             if not older or not any(effect_end(lost) < read.invoked_ns for read in readers):
                 continue
@@ -114,18 +114,18 @@ def shifted_reads(ground: Ground, rng: Random) -> Iterator[Planting]:
 def timeouts_called_failures(ground: Ground, rng: Random) -> Iterator[Planting]:
     """A write of unknown outcome that somebody read is said to have failed."""
     for plot in registers(ground, rng) if ground.start_known else ():
-        seen = {frozen(read.output): read for read in plot.reads}
+        seen = {hashable(read.output): read for read in plot.reads}
         for writers in shuffled(plot.writers.values(), rng):
             write = writers[0]
             value = written(write)
             if len(writers) > 1 or write.outcome is not Outcome.INFO or value is None:
                 continue
-            if frozen(value) not in seen or frozen(value) == frozen(ground.options.get("initial")):
+            if hashable(value) not in seen or hashable(value) == hashable(ground.options.get("initial")):
                 continue
             failed = replace(write, outcome=Outcome.FAIL)
             yield Planting(
                 ground.copy({write.index: failed}, within=plot),
-                (failed, seen[frozen(value)]),
+                (failed, seen[hashable(value)]),
                 f"the unknown write of {value!r} is called failed, although it was read",
             )
 

@@ -9,11 +9,11 @@ from random import Random
 from typing import Any
 
 from refute.checkers.identifiers import KINDS
-from refute.checkers.kinds import effect_end, frozen, is_collection, is_number
+from refute.checkers.kinds import effect_end, is_collection, is_number
 from refute.checkers.mutual_exclusion import Hold, tenures_of
 from refute.checkers.planted.ground import NEW_PROCESS, Ground, fresh_value, shuffled
 from refute.checkers.planted.operator import Operator, Planting, always, model_in, option_in
-from refute.history import Operation, Outcome
+from refute.history import Operation, Outcome, hashable
 
 PLACES = 12
 
@@ -93,9 +93,9 @@ def forked_views(ground: Ground, rng: Random) -> Iterator[Planting]:
         if operation.kind != "txn" or operation.outcome is not Outcome.OK:
             continue
         if operation.output and all(step[0] == "r" for step in operation.output):
-            groups[frozenset(frozen(step[1]) for step in operation.output)].append(operation)
+            groups[frozenset(hashable(step[1]) for step in operation.output)].append(operation)
     for keys, reads in shuffled(groups.items(), rng):
-        held = {frozen(s[1]): s[2] for r in reads for s in r.output if s[2] is not None}
+        held = {hashable(s[1]): s[2] for r in reads for s in r.output if s[2] is not None}
         if len(held) < 2 or len(reads) < 2 or len(keys) < 2:
             continue
         one, two = rng.sample(sorted(held, key=repr), 2)
@@ -106,7 +106,7 @@ def forked_views(ground: Ground, rng: Random) -> Iterator[Planting]:
 
 
 def _only(read: Operation, key: Hashable, held: dict[Hashable, Any]) -> Operation:
-    output = [[f, k, held[key] if frozen(k) == key else None] for f, k, _ in read.output]
+    output = [[f, k, held[key] if hashable(k) == key else None] for f, k, _ in read.output]
     return replace(read, output=output)
 
 
@@ -177,7 +177,7 @@ def stale_tokens_accepted(ground: Ground, rng: Random) -> Iterator[Planting]:
     ]
     for write in shuffled(writes, rng)[: 4 * PLACES]:
         before = [
-            o for o in writes if effect_end(o) < write.invoked_ns and frozen(o.key) == frozen(write.key)
+            o for o in writes if effect_end(o) < write.invoked_ns and hashable(o.key) == hashable(write.key)
         ]
         if before:
             newest = max(before, key=lambda o: o.extra["token"])

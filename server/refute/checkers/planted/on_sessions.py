@@ -6,11 +6,11 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from random import Random
 
-from refute.checkers.kinds import frozen, written
+from refute.checkers.kinds import written
 from refute.checkers.planted.ground import Ground, shuffled
 from refute.checkers.planted.operator import Operator, Planting, always
 from refute.checkers.versions import Sight, Version, Versions
-from refute.history import Operation, Outcome
+from refute.history import Operation, Outcome, hashable
 
 PLACES = 40
 
@@ -26,7 +26,7 @@ class _Told:
         self.by_session: dict[tuple[Hashable, Hashable], list[tuple[Operation, Version | None]]] = {}
         for write in (o for writes in self.versions.writes.values() for o in writes):
             if write.outcome is Outcome.OK:
-                place = (self.session(write), frozen(write.key))
+                place = (self.session(write), hashable(write.key))
                 self.by_session.setdefault(place, []).append((write, self.versions.of_write(write)))
 
     def session(self, operation: Operation) -> Hashable:
@@ -42,7 +42,7 @@ class _Told:
             if (
                 write.outcome is not Outcome.OK
                 or not alone
-                or frozen(written(write)) == self.versions.initial
+                or hashable(written(write)) == self.versions.initial
             ):
                 continue
             if self.versions.of_write(write).older_than(than):

@@ -7,10 +7,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from refute.checkers.kinds import frozen
 from refute.checkers.planted.ground import Ground
 from refute.checkers.planted.operator import Options
-from refute.history import Operation, Outcome
+from refute.history import Operation, Outcome, hashable
 
 WINDOW = 4_000
 """Copies are made of at most this many transactions, from the beginning of the history."""
@@ -33,7 +32,7 @@ def micros(operation: Operation) -> list[Micro]:
     """The micro-operations, with what was read where the transaction is known to have committed."""
     answered = operation.outcome is Outcome.OK and operation.output is not None
     given = operation.output if answered else operation.input
-    return [Micro(operation, n, m[0], frozen(m[1]), m[2]) for n, m in enumerate(given or ())]
+    return [Micro(operation, n, m[0], hashable(m[1]), m[2]) for n, m in enumerate(given or ())]
 
 
 class Transactions:
@@ -52,7 +51,7 @@ class Transactions:
             self.by_index[operation.index] = micros(operation)
             for micro in self.by_index[operation.index]:
                 if micro.function != "r":
-                    self.writers[micro.key, frozen(micro.value)].append(micro)
+                    self.writers[micro.key, hashable(micro.value)].append(micro)
                     self.writes[operation.index].append(micro)
                 elif operation.outcome is Outcome.OK:
                     self.reads.append(micro)
@@ -60,7 +59,7 @@ class Transactions:
 
     def writer(self, key: Hashable, value: Any) -> Micro | None:
         """The only micro-operation that writes this value to this key, or None."""
-        found = self.writers.get((key, frozen(value)), ())
+        found = self.writers.get((key, hashable(value)), ())
         return found[0] if len(found) == 1 else None
 
     def alone(self, micro: Micro) -> bool:
