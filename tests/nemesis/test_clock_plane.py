@@ -16,7 +16,7 @@ from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.mechanisms import probe
 from refute.nemesis.preload import build
 from refute.nemesis.preload.page import SECOND_NS, TRUE_TIME, ClockSetting, ShimPage
-from refute.nemesis.preload.program import PAGE_VARIABLE, refusal
+from refute.nemesis.preload.program import refusal
 from tests.nemesis.conftest import Room
 from tests.nemesis.owners import Owner, nothing_left
 from tests.nemesis.peers import PROGRAM, ask, eventually
@@ -315,4 +315,4 @@ def compiled(folder: Path, source: str, *flags: str) -> Path:
 
 
 def shim_environment(page: ShimPage) -> dict[str, str]:
-    return {**os.environ, "LD_PRELOAD": str(build.built_shim()), PAGE_VARIABLE: str(page.path)}
+    return {**os.environ, "LD_PRELOAD": str(build.built_shim()), **page.environment}

@@ -16,7 +16,6 @@ from refute.nemesis.preload.build import built_file_shim
 from refute.nemesis.preload.file_calls_page import (
     CALLS,
     LET_THROUGH,
-    PAGE_VARIABLE,
     CallSetting,
     FileCallsPage,
 )
@@ -104,7 +103,7 @@ def tried(tmp_path: Path) -> Iterator[Tried]:
     (tmp_path / "real").mkdir()
     data = tmp_path / "data"
     data.symlink_to("real")
-    environment = {**os.environ, "LD_PRELOAD": str(built_file_shim()), PAGE_VARIABLE: str(page.path)}
+    environment = {**os.environ, "LD_PRELOAD": str(built_file_shim()), **page.environment}
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(data)],
         env=environment,

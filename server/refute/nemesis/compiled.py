@@ -20,11 +20,12 @@ _TIMEOUT_S = 60.0
 def built_library(source: Path, what: str, *libraries: str) -> Path:
     """The source as a shared library in the user's cache folder, built where it is not there yet.
 
-    `what` is its name for people; `libraries` are what it is linked with, as `-ldl`. Raises
-    FaultUnavailableError where there is no compiler, or where it fails.
+    `what` is its name for people; `libraries` are what it is linked with, as `-ldl`. Headers that it includes
+    lie beside it. Raises FaultUnavailableError where there is no compiler, or where it fails.
     """
     made_of = (_FLAGS, libraries, platform.machine(), platform.libc_ver())
-    key = hashlib.sha256(source.read_bytes() + repr(made_of).encode())
+    texts = [source.read_bytes(), *(header.read_bytes() for header in sorted(source.parent.glob("*.h")))]
+    key = hashlib.sha256(b"".join(texts) + repr(made_of).encode())
     try:
         library = cache_folder() / source.parent.name / f"{source.stem}-{key.hexdigest()[:16]}.so"
         there = library.is_file()

@@ -166,6 +166,20 @@ def rate_before(readings: Readings, name: str) -> float | None:
     return rate(oldest_of(readings, name), readings.before, name)
 
 
+def cpu_time_stops(node: str, counted: str, readings: Readings) -> Signal:
+    """Whether the processes that serve a node's ports have stood still; `counted` names their CPU time."""
+    return Signal(
+        "victim",
+        f"{node}: CPU time per second",
+        "scheduler's counters of the processes that serve its ports, ns/s",
+        "stops",
+        rate_before(readings, counted),
+        rate(readings.settled or readings.start, readings.during, counted),
+        rate(readings.during, readings.after, counted),
+        target=node,
+    )
+
+
 def oldest_of(readings: Readings, name: str) -> Timed | None:
     """The oldest sample of the baseline from which on a counter was read and never went back."""
     oldest, later = None, counter(readings.before, name)

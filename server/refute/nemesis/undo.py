@@ -7,7 +7,7 @@ to import: the guard depends on it.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +66,18 @@ def verb(name: str) -> UndoVerb:
     """The verb of that name. Raises KeyError for one that this version does not know."""
     found: UndoVerb = importlib.import_module(_MODULES[name]).VERBS[name]
     return found
+
+
+def undo_each(undos: Iterable[Undo]) -> None:
+    """Undo them, in their order. Raises what their verbs raise."""
+    for each in undos:
+        verb(each.verb).undo(each.handle)
+
+
+def still_on(undos: Iterable[Undo]) -> str | None:
+    """What of them is on, in words; None where nothing is. Raises what their verbs raise."""
+    left = [verb(each.verb).left(each.handle) for each in undos]
+    return "; ".join(filter(None, left)) or None
 
 
 def left_after(undo: Mapping[str, Any]) -> str | None:

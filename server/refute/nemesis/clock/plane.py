@@ -8,16 +8,15 @@ from typing import Any, ClassVar
 
 from refute.history.fault import Signal
 from refute.nemesis.clock.trial import try_clock
-from refute.nemesis.clock.undo import VERBS
-from refute.nemesis.errors import FaultInputError, FaultUnavailableError, NemesisError
+from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot, around
-from refute.nemesis.preload.build import built_shim, loadable
+from refute.nemesis.preload.build import built_shim
+from refute.nemesis.preload.carrying import carried_by_nodes
 from refute.nemesis.preload.page import SECOND_NS, ClockSetting, ShimPage
-from refute.nemesis.preload.program import PAGE_VARIABLE, refusal
 from refute.nemesis.serving import Serving
-from refute.nemesis.undo import Undo
+from refute.nemesis.undo import Undo, still_on, undo_each
 from refute.plan.units import seconds
-from refute.system.placement import NodePlacement, Placement
+from refute.system.placement import Placement
 from refute.system.process_table import parent_of
 
 _FASTEST = 1000.0
@@ -47,25 +46,10 @@ class ClockPlane:
 
     def prepare(self) -> Placement:
         """Nodes are started with the shim and a page each. Raises FaultUnavailableError where none can be."""
-        nodes = self._cluster.spec.everyone
-        for node in nodes:
-            words, cwd = self._cluster.command(node), self._cluster.working_directory(node)
-            if why := refusal(words, self._cluster.environment(node), cwd):
-                self._refused[node] = why
-        if len(self._refused) == len(nodes):
-            raise FaultUnavailableError(f"the clock of no node can be changed: {self._refused[nodes[0]]}")
-        folder = self._site.run_dir / "preload"
-        folder.mkdir(parents=True, exist_ok=True)
-        library = loadable(built_shim(), folder)
-        placed = {}
-        for node in nodes:
-            if node in self._refused:
-                continue
-            page = self._pages[node] = ShimPage(folder / f"{node}.page")
-            page.create()
-            self._belongs[node] = {}
-            placed[node] = NodePlacement(preload=(library,), alone={PAGE_VARIABLE: str(page.path)})
-        return Placement(nodes=placed)
+        carried = carried_by_nodes(self._site, built_shim, ShimPage, "the clock of no node can be changed")
+        self._pages, self._refused = carried.pages, carried.refused
+        self._belongs = {node: {} for node in self._pages}
+        return Placement(nodes=carried.placements)
 
     def targets(self, fault: Fault) -> tuple[str, ...]:
         """The nodes themselves: each with the shim, and with a true clock so far."""
@@ -138,13 +122,11 @@ class ClockPlane:
 
     def heal(self, fault: Fault, version: str | None) -> None:  # noqa: ARG002
         """Write the true time to each page; for a node whose clock was ahead this is a jump back."""
-        for undo in self.undos(fault):
-            VERBS["true-time"].undo(undo.handle)
+        undo_each(self.undos(fault))
 
     def verify_healed(self, fault: Fault) -> str | None:
         """What the pages say."""
-        left = [VERBS["true-time"].left(undo.handle) for undo in self.undos(fault)]
-        return "; ".join(filter(None, left)) or None
+        return still_on(self.undos(fault))
 
     def close(self) -> None:
         """The pages stay with the run's directory as a record; nobody reads them any more."""

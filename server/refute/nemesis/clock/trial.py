@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -12,7 +10,7 @@ from pathlib import Path
 from refute.nemesis.plane import Probe
 from refute.nemesis.preload.build import built_shim
 from refute.nemesis.preload.page import SECOND_NS, TRUE_TIME, ClockSetting, ShimPage
-from refute.nemesis.preload.program import PAGE_VARIABLE
+from refute.nemesis.preload.trial import Program, program_with
 
 _ONE_HOUR_S = 3600
 _PROGRAM = "import sys, time\nfor line in sys.stdin: print(time.time(), flush=True)"
@@ -26,31 +24,21 @@ def try_clock(kind: str) -> Probe:
     with tempfile.TemporaryDirectory(prefix="refute-") as folder:
         page = ShimPage(Path(folder) / "page")
         page.create()
-        with subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "LD_PRELOAD": str(library), PAGE_VARIABLE: str(page.path)},
-        ) as process:
-
-            def off_s() -> float:
-                assert process.stdin is not None and process.stdout is not None
-                process.stdin.write("\n")
-                process.stdin.flush()
-                return float(process.stdout.readline()) - time.time()
-
-            try:
-                true_s = off_s()
+        try:
+            with program_with(library, page, _PROGRAM) as program:
+                true_s = _off_s(program)
                 now = time.time_ns()
                 rate = SECOND_NS if kind in ("jump", "skew") else 0
                 page.set_clock(ClockSetting(now, now + _ONE_HOUR_S * SECOND_NS, rate, True))
-                changed_s = off_s()
+                changed_s = _off_s(program)
                 page.set_clock(TRUE_TIME)
-                healed_s = off_s()
-                altered = page.counts()[process.pid].altered
-            except (ValueError, KeyError, OSError) as error:
-                process.kill()
-                return Probe(False, f"the shim does not work in a process of our own: {error!r}")
+                healed_s = _off_s(program)
+                altered = page.counts()[program.process.pid].altered
+        except (ValueError, KeyError, OSError) as error:
+            return Probe(False, f"the shim does not work in a process of our own: {error!r}")
     works = abs(true_s) < 60 and abs(changed_s - _ONE_HOUR_S) < 60 and abs(healed_s) < 60 and altered > 0
     return Probe(works, "" if works else "a process of our own did not see its clock change")
+
+
+def _off_s(program: Program) -> float:
+    return float(program.ask()) - time.time()

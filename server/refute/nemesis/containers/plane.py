@@ -13,7 +13,7 @@ from refute.nemesis.containers.engine import LABEL, Engine, engine_socket
 from refute.nemesis.containers.undo import VERBS
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot, rate, rate_before
-from refute.nemesis.undo import Undo
+from refute.nemesis.undo import Undo, still_on, undo_each
 from refute.system.placement import Placement
 from refute.system.process_table import cpu_ns, state
 
@@ -126,8 +126,7 @@ class DockerPlane:
 
     def heal(self, fault: Fault, version: str | None) -> None:
         """Let go on, connect again, start again."""
-        for undo in self._undos[fault.id]:
-            VERBS[undo.verb].undo(undo.handle)
+        undo_each(self._undos[fault.id])
         for node in fault.nodes if fault.kind in ("kill", "stop") else ():
             if not self._cluster.node(node).running:
                 self._used().remove(self._label(node))  # what is left of the one that ended
@@ -135,7 +134,7 @@ class DockerPlane:
 
     def verify_healed(self, fault: Fault) -> str | None:
         """What the engine still shows of it; each node runs."""
-        left = [VERBS[undo.verb].left(undo.handle) for undo in self._undos[fault.id]]
+        left = [still_on(self._undos[fault.id])]
         left += [f"{node} does not run" for node in fault.nodes if not self._cluster.node(node).running]
         return "; ".join(filter(None, left)) or None
 

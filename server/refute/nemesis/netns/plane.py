@@ -22,11 +22,10 @@ from refute.nemesis.netns.layout import Member, members_of
 from refute.nemesis.netns.network import Network
 from refute.nemesis.netns.tcp import readings_of
 from refute.nemesis.netns.trial import try_out
-from refute.nemesis.netns.undo import VERBS
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
 from refute.nemesis.process.undo import handle_of
 from refute.nemesis.proxy.shapes import Links, involves_clients, links_of, without
-from refute.nemesis.undo import Undo
+from refute.nemesis.undo import Undo, still_on, undo_each
 from refute.plan.units import bytes_per_second, seconds
 from refute.system.node_reference import CLIENT
 from refute.system.placement import NodePlacement, Placement
@@ -154,13 +153,11 @@ class NetnsPlane:
 
     def heal(self, fault: Fault, version: str | None) -> None:  # noqa: ARG002
         """Ask the holder to take it off."""
-        for undo in self.undos(fault):
-            VERBS[undo.verb].undo(undo.handle)
+        undo_each(self.undos(fault))
 
     def verify_healed(self, fault: Fault) -> str | None:
         """What the kernel says is left of it."""
-        left = [VERBS[undo.verb].left(undo.handle) for undo in self.undos(fault)]
-        return next(filter(None, left), None)
+        return still_on(self.undos(fault))
 
     def close(self) -> None:
         """The forwarder and the holder leave, and the kernel removes what they held."""

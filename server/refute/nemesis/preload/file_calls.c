@@ -49,8 +49,6 @@ struct slot {
   _Atomic uint64_t spared;        /* calls on the same files that were let through while a fault was on */
 };
 
-/* Of the two settings the one of `turn`'s parity holds; the other may be written. One byte decides, so that a writer that
-   is killed half way has changed nothing. */
 struct page {
   uint64_t magic;
   _Atomic uint8_t turn;
@@ -58,60 +56,21 @@ struct page {
   struct setting settings[SETTINGS];
   _Atomic uint32_t held[HELD]; /* the threads that wait now */
   char directory[PATH_MAX];    /* the data directory, as the node names it; absolute */
-  struct slot slots[SLOTS];    /* the last one is for all processes for which there is no other */
+  struct slot slots[SLOTS];
 };
+
+#include "shared_page.h"
 
 typedef ssize_t (*write_function)(int, const void *, size_t);
 
-static struct page *page;
-static _Atomic(struct slot *) mine;
 static _Atomic(write_function) true_write;
 static __thread uint64_t seen; /* calls of this thread under the setting of `under` */
 static __thread uint8_t under;
 
-static struct slot *own_slot(void) {
-  struct slot *slot = atomic_load_explicit(&mine, memory_order_acquire);
-  if (slot) return slot;
-  uint32_t me = (uint32_t)getpid();
-  for (int place = 0; place < SLOTS - 1 && !slot; place++) {
-    uint32_t whose = 0;
-    struct slot *candidate = &page->slots[place];
-    if (atomic_compare_exchange_strong(&candidate->pid, &whose, me) || whose == me) slot = candidate;
-  }
-  if (!slot) {
-    slot = &page->slots[SLOTS - 1];
-    atomic_store(&slot->pid, UINT32_MAX);
-  }
-  atomic_store_explicit(&mine, slot, memory_order_release);
-  return slot;
-}
-
-static void in_child(void) { atomic_store(&mine, NULL); }
-
-static struct setting setting_now(uint8_t *turn) {
-  struct setting found;
-  do {
-    *turn = atomic_load_explicit(&page->turn, memory_order_acquire);
-    found = page->settings[*turn % SETTINGS];
-    atomic_thread_fence(memory_order_acquire);
-  } while (*turn != atomic_load_explicit(&page->turn, memory_order_relaxed));
-  return found;
-}
-
-__attribute__((constructor)) static void open_page(void) {
-  const char *path = getenv("REFUTE_FILE_CALLS_PAGE");
+__attribute__((constructor)) static void at_load(void) {
   int saved = errno;
   atomic_store(&true_write, (write_function)dlsym(RTLD_NEXT, "write"));
-  int file = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-  if (file >= 0) {
-    void *mapped = mmap(NULL, sizeof(struct page), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
-    if (mapped != MAP_FAILED && ((struct page *)mapped)->magic == MAGIC) {
-      pthread_atfork(NULL, NULL, in_child);
-      page = mapped;
-      own_slot(); /* a process that never writes is seen too: with counts of zero */
-    }
-  }
+  map_page("REFUTE_FILE_CALLS_PAGE");
   errno = saved;
 }
 

@@ -9,9 +9,9 @@ import os
 import struct
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
-PAGE_VARIABLE = "REFUTE_FILE_CALLS_PAGE"
-"""Names the page to the shim of files."""
+from refute.nemesis.preload.shared_page import SETTINGS_AT, SharedPage
 
 CALLS = ("write", "pwrite", "writev", "pwritev", "fsync", "fdatasync", "sync_file_range", "msync")
 """The calls that it stands in front of, in the order of their counts; each with its variants."""
@@ -19,18 +19,11 @@ CALLS = ("write", "pwrite", "writev", "pwritev", "fsync", "fdatasync", "sync_fil
 LONGEST_SLEEP_S = 0.5
 """A thread that waits looks after this time whether the fault is still on."""
 
-_MAGIC = b"reffic01"
-_TURN_AT = 8
 _SETTING = struct.Struct("@IIIiq")
-_SETTINGS_AT = 16
 _HELD = struct.Struct("@256I")
-_HELD_AT = _SETTINGS_AT + 2 * _SETTING.size
+_HELD_AT = SETTINGS_AT + 2 * _SETTING.size
 _DIRECTORY_AT = _HELD_AT + _HELD.size
 _DIRECTORY_SIZE = 4096
-_SLOT = struct.Struct(f"@II{len(CALLS)}QQ")
-_SLOTS_AT = _DIRECTORY_AT + _DIRECTORY_SIZE
-_SLOTS = 1024
-_SIZE = _SLOTS_AT + _SLOTS * _SLOT.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +51,19 @@ class CallCount:
     spared: int
 
 
-class FileCallsPage:
-    """The page of one node. It is written and read as a file; the shim has it mapped."""
+class FileCallsPage(SharedPage):
+    """The page of one node: all is let through, while nothing else is written to it."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def create(self) -> None:
-        """An empty page: all is let through. A node that drops root's privileges may write to it."""
-        self.path.write_bytes(_MAGIC + bytes(_SIZE - len(_MAGIC)))
-        self.path.chmod(0o666 if os.geteuid() == 0 else 0o600)
+    variable: ClassVar[str] = "REFUTE_FILE_CALLS_PAGE"
+    suffix: ClassVar[str] = ".calls"
+    magic: ClassVar[bytes] = b"reffic01"
+    setting_as: ClassVar[struct.Struct] = _SETTING
+    slots_at: ClassVar[int] = _DIRECTORY_AT + _DIRECTORY_SIZE
+    slot_as: ClassVar[struct.Struct] = struct.Struct(f"@II{len(CALLS)}QQ")
 
     def setting(self) -> CallSetting:
         """The setting that holds. Raises OSError where the page is gone."""
-        with self.path.open("rb") as file:
-            turn = self._turn(file.fileno())
-            raw = os.pread(file.fileno(), _SETTING.size, _SETTINGS_AT + turn % 2 * _SETTING.size)
-        on, mask, every, error, delay_ns = _SETTING.unpack(raw)
+        on, mask, every, error, delay_ns = self.read_setting()
         calls = tuple(name for place, name in enumerate(CALLS) if mask >> place & 1)
         return CallSetting(calls, error, delay_ns, every, True) if on else LET_THROUGH
 
@@ -96,11 +85,10 @@ class FileCallsPage:
 
     def counts(self) -> dict[int, CallCount]:
         """What was counted in each process (pid) that has the shim in it, so far."""
-        found = {}
-        for pid, _, *struck, spared in _SLOT.iter_unpack(self.path.read_bytes()[_SLOTS_AT:]):
-            if pid:
-                found[pid] = CallCount(dict(zip(CALLS, struck, strict=True)), spared)
-        return found
+        return {
+            pid: CallCount(dict(zip(CALLS, struck, strict=True)), spared)
+            for pid, _, *struck, spared in self.slots()
+        }
 
     def held(self) -> tuple[int, ...]:
         """The threads that wait now, by the shim's word; one that was killed meanwhile is among them."""
@@ -110,12 +98,4 @@ class FileCallsPage:
 
     def _set(self, setting: CallSetting) -> None:
         mask = sum(1 << CALLS.index(name) for name in setting.calls)
-        raw = _SETTING.pack(setting.on, mask, setting.every, setting.error, setting.delay_ns)
-        with self.path.open("r+b") as file:
-            turn = self._turn(file.fileno()) + 1
-            os.pwrite(file.fileno(), raw, _SETTINGS_AT + turn % 2 * _SETTING.size)
-            os.pwrite(file.fileno(), bytes([turn % 256]), _TURN_AT)
-
-    @staticmethod
-    def _turn(file: int) -> int:
-        return os.pread(file, 1, _TURN_AT)[0]
+        self.write_setting(setting.on, mask, setting.every, setting.error, setting.delay_ns)

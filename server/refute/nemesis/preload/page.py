@@ -5,21 +5,13 @@ The layout is that of `shim.c`; a change here is a change there, and of the magi
 
 from __future__ import annotations
 
-import os
 import struct
 from dataclasses import dataclass
-from pathlib import Path
+from typing import ClassVar
+
+from refute.nemesis.preload.shared_page import SharedPage
 
 SECOND_NS = 1_000_000_000
-
-_MAGIC = b"refime01"
-_TURN_AT = 8
-_SETTING = struct.Struct("@4q")
-_SETTINGS_AT = 16
-_SLOT = struct.Struct("@IIQQQ")
-_SLOTS_AT = 128
-_SLOTS = 1024
-_SIZE = _SLOTS_AT + _SLOTS * _SLOT.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,43 +55,25 @@ class Count:
     altered: int
 
 
-class ShimPage:
-    """The page of one node. It is written and read as a file; the shim has it mapped."""
+class ShimPage(SharedPage):
+    """The page of one node: the true time, while nothing else is written to it."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def create(self) -> None:
-        """An empty page, with the true time; a node that drops root's privileges may write to it."""
-        self.path.write_bytes(_MAGIC + bytes(_SIZE - len(_MAGIC)))
-        self.path.chmod(0o666 if os.geteuid() == 0 else 0o600)
+    variable: ClassVar[str] = "REFUTE_SHIM_PAGE"
+    suffix: ClassVar[str] = ".page"
+    magic: ClassVar[bytes] = b"refime01"
+    setting_as: ClassVar[struct.Struct] = struct.Struct("@4q")
+    slots_at: ClassVar[int] = 128
+    slot_as: ClassVar[struct.Struct] = struct.Struct("@IIQQQ")
 
     def clock(self) -> ClockSetting:
         """The setting that holds. Raises OSError where the page is gone."""
-        with self.path.open("rb") as file:
-            turn = self._turn(file.fileno())
-            raw = os.pread(file.fileno(), _SETTING.size, _SETTINGS_AT + turn % 2 * _SETTING.size)
-        since_ns, said_ns, rate, on = _SETTING.unpack(raw)
+        since_ns, said_ns, rate, on = self.read_setting()
         return ClockSetting(since_ns, said_ns, rate, bool(on))
 
     def set_clock(self, setting: ClockSetting) -> None:
         """What the node's processes see from their next call on. A writer killed half way changes nothing."""
-        raw = _SETTING.pack(setting.since_ns, setting.said_ns, setting.rate, setting.on)
-        with self.path.open("r+b") as file:
-            turn = self._turn(file.fileno()) + 1
-            os.pwrite(file.fileno(), raw, _SETTINGS_AT + turn % 2 * _SETTING.size)
-            os.pwrite(file.fileno(), bytes([turn % 256]), _TURN_AT)
+        self.write_setting(setting.since_ns, setting.said_ns, setting.rate, setting.on)
 
     def counts(self) -> dict[int, Count]:
         """What each process (pid) that has the shim in it has asked for so far."""
-        raw = self.path.read_bytes()[_SLOTS_AT:]
-        found = {}
-        for pid, _, asked, altered, _ in _SLOT.iter_unpack(raw):
-            if pid == 0:
-                break
-            found[pid] = Count(asked, altered)
-        return found
-
-    @staticmethod
-    def _turn(file: int) -> int:
-        return os.pread(file, 1, _TURN_AT)[0]
+        return {pid: Count(asked, altered) for pid, _, asked, altered, _ in self.slots()}

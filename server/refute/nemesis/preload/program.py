@@ -16,9 +16,6 @@ from pathlib import Path
 
 from refute.nemesis.preload.elf import read_elf
 
-PAGE_VARIABLE = "REFUTE_SHIM_PAGE"
-"""Names the page to the shim of clocks."""
-
 _LONGEST_CHAIN = 4
 _GO_SECTIONS = (b".go.buildinfo", b".gopclntab", b".note.go.buildid")
 

@@ -40,8 +40,6 @@ struct slot {
   uint64_t reserved;
 };
 
-/* Of the two settings the one of `turn`'s parity holds; the other may be written. One byte decides, so that a writer that
-   is killed half way has changed nothing. */
 struct page {
   uint64_t magic;
   _Atomic uint8_t turn;
@@ -51,10 +49,10 @@ struct page {
   struct slot slots[SLOTS];
 };
 
+#include "shared_page.h"
+
 typedef int (*clock_function)(clockid_t, struct timespec *);
 
-static struct page *page;
-static _Atomic(struct slot *) mine;
 static _Atomic(clock_function) true_clock;
 
 /* Until the constructor has run, and where there is nothing to be found, the kernel is asked directly: looking a symbol up
@@ -62,32 +60,6 @@ static _Atomic(clock_function) true_clock;
 static int truth(clockid_t which, struct timespec *into) {
   clock_function ask = atomic_load_explicit(&true_clock, memory_order_relaxed);
   return ask ? ask(which, into) : (int)syscall(SYS_clock_gettime, which, into);
-}
-
-static struct slot *own_slot(void) {
-  struct slot *slot = atomic_load_explicit(&mine, memory_order_acquire);
-  if (slot || !page) return slot;
-  uint32_t me = (uint32_t)getpid();
-  for (int place = 0; place < SLOTS && !slot; place++) {
-    uint32_t whose = 0;
-    struct slot *candidate = &page->slots[place];
-    if (atomic_compare_exchange_strong(&candidate->pid, &whose, me) || whose == me) slot = candidate;
-  }
-  atomic_store_explicit(&mine, slot, memory_order_release);
-  return slot;
-}
-
-static void in_child(void) { atomic_store(&mine, NULL); }
-
-static struct setting setting_now(void) {
-  struct setting found;
-  uint8_t turn;
-  do {
-    turn = atomic_load_explicit(&page->turn, memory_order_acquire);
-    found = page->settings[turn % SETTINGS];
-    atomic_thread_fence(memory_order_acquire);
-  } while (turn != atomic_load_explicit(&page->turn, memory_order_relaxed));
-  return found;
 }
 
 static int64_t nanoseconds(const struct timespec *time) { return time->tv_sec * SECOND + time->tv_nsec; }
@@ -102,18 +74,20 @@ static struct timespec as_timespec(int64_t ns) {
 static void alter(struct timespec *into) {
   if (!page) return;
   struct slot *slot = own_slot();
-  if (slot) atomic_fetch_add_explicit(&slot->asked, 1, memory_order_relaxed);
-  struct setting now = setting_now();
+  atomic_fetch_add_explicit(&slot->asked, 1, memory_order_relaxed);
+  uint8_t turn;
+  struct setting now = setting_now(&turn);
   if (!now.on) return;
   __int128 passed = (__int128)(nanoseconds(into) - now.since) * now.rate / SECOND;
   *into = as_timespec(now.said + (int64_t)passed);
-  if (slot) atomic_fetch_add_explicit(&slot->altered, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&slot->altered, 1, memory_order_relaxed);
 }
 
 /* The true moment at which this process's clock will show `deadline`; a frozen clock is taken to go on from now. */
 static struct timespec true_moment(const struct timespec *deadline) {
   if (!page) return *deadline;
-  struct setting now = setting_now();
+  uint8_t turn;
+  struct setting now = setting_now(&turn);
   if (!now.on) return *deadline;
   if (now.rate == 0) {
     struct timespec true_now;
@@ -124,20 +98,10 @@ static struct timespec true_moment(const struct timespec *deadline) {
   return as_timespec(now.since + (int64_t)until);
 }
 
-__attribute__((constructor)) static void open_page(void) {
-  const char *path = getenv("REFUTE_SHIM_PAGE");
+__attribute__((constructor)) static void at_load(void) {
   int saved = errno;
   atomic_store(&true_clock, (clock_function)dlsym(RTLD_NEXT, "clock_gettime"));
-  int file = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-  if (file >= 0) {
-    void *mapped = mmap(NULL, sizeof(struct page), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
-    if (mapped != MAP_FAILED && ((struct page *)mapped)->magic == MAGIC) {
-      pthread_atfork(NULL, NULL, in_child);
-      page = mapped;
-      own_slot(); /* a process that never asks is seen too: with a count of zero */
-    }
-  }
+  map_page("REFUTE_SHIM_PAGE");
   errno = saved;
 }
 

@@ -12,7 +12,15 @@ from typing import Any, ClassVar
 
 from refute.history.fault import Reading, Signal
 from refute.nemesis.errors import FaultInputError, NemesisError
-from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot, counter, rate, rate_before
+from refute.nemesis.plane import (
+    Fault,
+    Probe,
+    Readings,
+    Site,
+    Snapshot,
+    around,
+    cpu_time_stops,
+)
 from refute.nemesis.process.sequence import Sequence
 from refute.nemesis.process.stopping import STOPPED_WITHIN_S, stop
 from refute.nemesis.process.undo import VERBS, handle_of
@@ -207,20 +215,8 @@ class ProcessPlane:
 
 
 def _pause_signals(node: str, readings: Readings) -> list[Signal]:
-    moments = (readings.before, readings.during, readings.after)
-    before, during, after = (moment.values.get(f"{node}.state") if moment else None for moment in moments)
-    cpu = f"{node}.cpu_ns"
-    settled = readings.settled or readings.start
+    before, during, after = around(readings, f"{node}.state")
     return [
         Signal("injector", f"{node}: state", "process table", "becomes", before, during, after, "T", node),
-        Signal(
-            "victim",
-            f"{node}: CPU time per second",
-            "scheduler's counters of the processes that serve its ports, ns/s",
-            "stops",
-            rate_before(readings, cpu),
-            rate(settled, readings.during, cpu),
-            rate(readings.during, readings.after, cpu) if counter(readings.after, cpu) is not None else None,
-            target=node,
-        ),
+        cpu_time_stops(node, f"{node}.cpu_ns", readings),
     ]

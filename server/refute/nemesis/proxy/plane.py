@@ -24,7 +24,7 @@ from refute.nemesis.proxy.node_sockets import Looking, NodeSockets
 from refute.nemesis.proxy.shapes import Links, involves_clients, links_of, without
 from refute.nemesis.proxy.signals import INJECTED, SEEN_IN_PASSING, of_a_late_link, signals_of
 from refute.nemesis.proxy.undo import VERBS
-from refute.nemesis.undo import Undo
+from refute.nemesis.undo import Undo, still_on, undo_each
 from refute.plan.units import seconds
 from refute.system.node import NodeProcess
 from refute.system.node_reference import CLIENT
@@ -216,12 +216,11 @@ class ProxyPlane:
         """Ask the proxy host to lift it."""
         if looking := self._looking.pop(fault.id, None):
             looking.end()
-        for undo in self.undos(fault):
-            VERBS["lift"].undo(undo.handle)
+        undo_each(self.undos(fault))
 
     def verify_healed(self, fault: Fault) -> str | None:
         """What the proxy host says is on."""
-        return next((left for undo in self.undos(fault) if (left := VERBS["lift"].left(undo.handle))), None)
+        return still_on(self.undos(fault))
 
     def close(self) -> None:
         """The proxy host leaves; its directory is removed."""

@@ -8,7 +8,17 @@ from typing import Any
 
 from refute.history.fault import Reading, Signal
 from refute.nemesis.errors import FaultInputError, NemesisError
-from refute.nemesis.plane import Fault, Readings, Site, Snapshot, Timed, around, rate, rate_before
+from refute.nemesis.plane import (
+    Fault,
+    Readings,
+    Site,
+    Snapshot,
+    Timed,
+    around,
+    cpu_time_stops,
+    rate,
+    rate_before,
+)
 from refute.nemesis.resource.cgroups import Group, Hierarchy, hierarchy
 from refute.nemesis.resource.device import device_of, moved_bytes
 from refute.nemesis.resource.limits import LIMITS, Memory, share_in_thousandths
@@ -196,7 +206,6 @@ def _handle(group: Group) -> dict[str, Any]:
 
 
 def _frozen(node: str, readings: Readings) -> list[Signal]:
-    cpu = f"{node}.freezer.cpu_ns"
     return [
         Signal(
             *("injector", f"{node}: its control group", "state of the group", "becomes"),
@@ -204,16 +213,7 @@ def _frozen(node: str, readings: Readings) -> list[Signal]:
             "frozen",
             target=node,
         ),
-        Signal(
-            "victim",
-            f"{node}: CPU time per second",
-            "scheduler's counters of the processes that serve its ports, ns/s",
-            "stops",
-            rate_before(readings, cpu),
-            rate(readings.settled or readings.start, readings.during, cpu),
-            rate(readings.during, readings.after, cpu),
-            target=node,
-        ),
+        cpu_time_stops(node, f"{node}.freezer.cpu_ns", readings),
     ]
 
 

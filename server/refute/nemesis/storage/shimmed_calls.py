@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -14,16 +12,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from refute.history.fault import Reading, Signal
-from refute.nemesis.errors import FaultInputError, FaultUnavailableError, NemesisError
+from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
-from refute.nemesis.preload.build import built_file_shim, loadable
+from refute.nemesis.preload.build import built_file_shim
+from refute.nemesis.preload.carrying import carried_by_nodes
 from refute.nemesis.preload.file_calls_page import (
     LONGEST_SLEEP_S,
-    PAGE_VARIABLE,
     CallSetting,
     FileCallsPage,
 )
-from refute.nemesis.preload.program import refusal
+from refute.nemesis.preload.trial import program_with
 from refute.nemesis.serving import Serving
 from refute.nemesis.storage.call_victims import CallVictims
 from refute.nemesis.storage.call_words import call, delay_s, error_number, every
@@ -77,24 +75,11 @@ class ShimmedCalls:
 
     def prepare(self) -> Mapping[str, NodePlacement]:
         """Nodes are started with the shim and a page each. Raises FaultUnavailableError where none can be."""
-        nodes = self._cluster.spec.everyone
-        for node in nodes:
-            words, cwd = self._cluster.command(node), self._cluster.working_directory(node)
-            if why := refusal(words, self._cluster.environment(node), cwd):
-                self._refused[node] = why
-        if len(self._refused) == len(nodes):
-            raise FaultUnavailableError(f"no library can be put before any node: {self._refused[nodes[0]]}")
-        folder = self._site.run_dir / "preload"
-        folder.mkdir(parents=True, exist_ok=True)
-        library = loadable(built_file_shim(), folder)
-        for node in nodes:
-            if node not in self._refused:
-                page = self._pages[node] = FileCallsPage(folder / f"{node}.calls")
-                page.create()
-        return {
-            node: NodePlacement(preload=(library,), alone={PAGE_VARIABLE: str(page.path)})
-            for node, page in self._pages.items()
-        }
+        carried = carried_by_nodes(
+            self._site, built_file_shim, FileCallsPage, "no library can be put before any node"
+        )
+        self._pages, self._refused = carried.pages, carried.refused
+        return carried.placements
 
     @property
     def hit(self) -> Collection[str]:
@@ -262,32 +247,18 @@ def _try_shim(kind: str) -> Probe:
         folder, page = Path(place, "data"), FileCallsPage(Path(place, "page"))
         folder.mkdir()
         page.create()
-        with subprocess.Popen(
-            [sys.executable, "-c", _WRITES_AND_SYNCS, str(folder / "file")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "LD_PRELOAD": str(library), PAGE_VARIABLE: str(page.path)},
-        ) as program:
-
-            def once() -> str:
-                assert program.stdin is not None and program.stdout is not None
-                program.stdin.write("\n")
-                program.stdin.flush()
-                return program.stdout.readline().strip()
-
-            try:
-                first = once()
+        try:
+            with program_with(library, page, _WRITES_AND_SYNCS, str(folder / "file")) as program:
+                first = program.ask()
                 page.strike(_setting(fault), folder)
-                during = once()
+                during = program.ask()
                 page.let_through()
-                healed = once()
+                healed = program.ask()
                 struck = sum(sum(count.struck.values()) for count in page.counts().values())
                 changed = (
                     during == "failed" if kind == "io-error" else float(during) >= delay_s(fault.parameters)
                 )
                 works = changed and struck == 1 and "failed" not in (first, healed)
-            except (ValueError, OSError) as error:
-                program.kill()
-                return Probe(False, f"the shim does not work in a program of our own: {error!r}")
+        except (ValueError, OSError) as error:
+            return Probe(False, f"the shim does not work in a program of our own: {error!r}")
     return Probe(works, "" if works else "the shim changed no call of a program of our own")

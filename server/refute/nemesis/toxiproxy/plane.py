@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from refute.history.fault import Reading, Signal
@@ -14,7 +14,7 @@ from refute.nemesis.proxy.shapes import Links, links_of
 from refute.nemesis.toxiproxy.api import Api, address
 from refute.nemesis.toxiproxy.signals import signals_of
 from refute.nemesis.toxiproxy.undo import VERBS
-from refute.nemesis.undo import Undo
+from refute.nemesis.undo import Undo, still_on, undo_each
 from refute.plan.units import bytes_per_second, seconds
 from refute.system.node_reference import CLIENT
 from refute.system.placement import LinkAddresses, Placement
@@ -132,13 +132,11 @@ class ToxiproxyPlane:
 
     def heal(self, fault: Fault, version: str | None) -> None:  # noqa: ARG002
         """Undo exactly this fault."""
-        for undo in self.undos(fault):
-            VERBS[undo.verb].undo(undo.handle)
+        undo_each(self.undos(fault))
 
     def verify_healed(self, fault: Fault) -> str | None:
         """What toxiproxy still shows of it."""
-        left: Iterable[str | None] = (VERBS[undo.verb].left(undo.handle) for undo in self.undos(fault))
-        return next((words for words in left if words), None)
+        return still_on(self.undos(fault))
 
     def close(self) -> None:
         """Our own proxies are removed, and no other."""
