@@ -95,6 +95,11 @@ def ask(cluster: Cluster, node: str, body: bytes | None) -> dict[str, Any]:
     return answer(cluster.address(node, "client"), body)
 
 
+def read_from_disk(cluster: Cluster, node: str) -> dict[str, Any]:
+    """How many bytes the node reads from its file, or the error that it gets."""
+    return answer(f"{cluster.address(node, 'client')}/disk", None)
+
+
 def answer(address: str, body: bytes | None) -> dict[str, Any]:
     """What the diary at this address says to a line, or to the question what it holds."""
     request = urllib.request.Request(f"http://{address}/", data=body)

@@ -2,7 +2,7 @@
 
 Run as a program: `diary.py --port 20001 --data DIR [--sync] [--die]`. Each line carries a digest. With `--sync`
 it is synced before it is acknowledged. At its start, a torn last line is cut off, and a line in the middle
-whose digest is wrong ends it.
+whose digest is wrong ends it. What it says is from memory; `/disk` reads the file.
 """
 
 from __future__ import annotations
@@ -60,7 +60,16 @@ class Handler(BaseHTTPRequestHandler):
     dies = False
 
     def do_GET(self) -> None:
-        self.answer(200, {"lines": self.diary.lines, "count": len(self.diary.lines)})
+        if not self.path.startswith("/disk"):
+            self.answer(200, {"lines": self.diary.lines, "count": len(self.diary.lines)})
+            return
+        try:
+            raw = self.diary.path.read_bytes()
+        except OSError as error:
+            print(f"cannot read: {error.strerror}", flush=True)
+            self.answer(500, {"error": error.strerror})
+        else:
+            self.answer(200, {"bytes": len(raw)})
 
     def do_POST(self) -> None:
         text = self.rfile.read(int(self.headers["Content-Length"])).decode()

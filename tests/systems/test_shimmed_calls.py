@@ -7,6 +7,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,10 @@ def ends_at_a_write(room: Room) -> None:
     with pytest.raises(OSError, match=r"Remote end closed|reset"):
         write(room.cluster, "n1", "during")
     assert eventually(lambda: not room.cluster.node("n1").running)
+
+
+def landed(room: Room, fault: str) -> bool:
+    return bool(room.nemesis.landing(fault).landed)
 
 
 def no_tracer(*_: object, **__: object) -> None:
@@ -84,6 +89,40 @@ def test_every_second_write_into_its_files_fails_and_none_into_its_sockets(tmp_p
         room.nemesis.heal(fault)
         assert room.nemesis.landing(fault).landed
         assert lines(room.cluster, "n1") == []
+
+
+@pytest.mark.fault("storage", "io-error", shows=LANDS)
+def test_each_kind_of_call_ends_with_the_error_that_is_asked_for(tmp_path: Path) -> None:
+    with shimmed(tmp_path) as room:
+        assert write(room.cluster, "n1", "before")
+        for call, error, said in (
+            ("write", "EIO", "Input/output error"),
+            ("write", "ENOSPC", "No space left on device"),
+            ("fsync", "ENOSPC", "No space left on device"),
+        ):
+            fault = room.apply(storage("io-error", call=call, error=error), "n1")
+            assert ask(room.cluster, "n1", b"during") == {"error": said}, (call, error)
+            assert eventually(partial(landed, room, fault)), room.nemesis.landing(fault)
+            assert room.nemesis.heal(fault).failed == {}
+            assert moved(room.nemesis.landing(fault)) == {
+                "injector": ["n1: calls that were failed", "n1: shim, as long as it runs"],
+                "victim": ["n1: lines that name the error"],
+            }
+            assert page_of(room).setting() == LET_THROUGH
+        assert write(room.cluster, "n1", "after")
+        assert lines(room.cluster, "n1") == ["before", "after"]
+
+
+@pytest.mark.fault("storage", "slow-io", shows=LANDS)
+def test_a_write_waits_and_a_sync_does_not(tmp_path: Path) -> None:
+    with shimmed(tmp_path) as room:
+        fault = room.apply(storage("slow-io", call="write", by="1s"), "n1")
+        assert write(room.cluster, "n1", "during")
+        assert eventually(lambda: room.nemesis.landing(fault).landed), room.nemesis.landing(fault)
+        room.nemesis.heal(fault)
+        landing = room.nemesis.landing(fault)
+        assert landing.landed and landing.signals[0].during == 1, landing  # the sync was not struck
+        assert page_of(room).held() == ()
 
 
 @pytest.mark.fault("storage", "slow-io", shows=LANDS)

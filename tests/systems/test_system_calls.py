@@ -6,7 +6,9 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,17 @@ from refute.nemesis.healing import heal_everything
 from refute.nemesis.mechanisms import probe
 from refute.nemesis.storage.tracer import MARK
 from tests.nemesis.conftest import Room, _own_registry  # noqa: F401 (a registry of its own for each test)
-from tests.nemesis.diaries import SYNCING, ask, diaries, left_in, lines, moved, storage, write
+from tests.nemesis.diaries import (
+    SYNCING,
+    ask,
+    diaries,
+    left_in,
+    lines,
+    moved,
+    read_from_disk,
+    storage,
+    write,
+)
 from tests.nemesis.peers import eventually
 from tests.systems.test_power_loss import OWNER
 
@@ -71,6 +83,52 @@ def test_every_second_write_into_its_files_fails_and_none_into_its_sockets(tmp_p
         assert lines(room.cluster, "n1") == ["before"]
 
 
+@pytest.mark.fault("storage", "io-error", shows=LANDS)
+def test_each_kind_of_call_ends_with_the_error_that_is_asked_for(tmp_path: Path) -> None:
+    with diaries(tmp_path, command=SYNCING) as room:
+        assert write(room.cluster, "n1", "before")
+        whole = read_from_disk(room.cluster, "n1")
+
+        def fails(call: str, error: str, said: str, ask_it: Callable[[], dict[str, Any]]) -> None:
+            fault = room.apply(storage("io-error", call=call, error=error), "n1")
+            assert ask_it() == {"error": said}, call
+            assert eventually(lambda: room.nemesis.landing(fault).landed), room.nemesis.landing(fault)
+            assert room.nemesis.heal(fault).failed == {}
+            landing = room.nemesis.landing(fault)
+            assert moved(landing) == {
+                "injector": ["n1: calls that were failed", "n1: tracer, as long as it runs"],
+                "victim": ["n1: lines that name the error"],
+            }
+            assert tracers(room) == []
+
+        def line() -> dict[str, Any]:
+            return ask(room.cluster, "n1", b"during")
+
+        fails("write", "ENOSPC", "No space left on device", line)
+        fails("read", "EIO", "Input/output error", lambda: read_from_disk(room.cluster, "n1"))
+        assert read_from_disk(room.cluster, "n1") == whole, "no byte of a refused write is there"
+        fails("fsync", "ENOSPC", "No space left on device", line)
+        assert write(room.cluster, "n1", "after")
+        assert lines(room.cluster, "n1") == ["before", "after"]
+
+
+@pytest.mark.fault("storage", "slow-io", shows=LANDS)
+def test_writes_take_longer_and_reads_do_not(tmp_path: Path) -> None:
+    with diaries(tmp_path) as room:
+        assert write(room.cluster, "n1", "before")
+        fault = room.apply(storage("slow-io", call="write", by="300ms"), "n1")
+        assert "bytes" in read_from_disk(room.cluster, "n1")
+        assert room.nemesis.landing(fault).signals[0].during in (0, None)
+        began = time.monotonic()
+        assert write(room.cluster, "n1", "during")
+        assert time.monotonic() - began > 0.3
+        assert eventually(lambda: room.nemesis.landing(fault).landed), room.nemesis.landing(fault)
+        room.nemesis.heal(fault)
+        landing = room.nemesis.landing(fault)
+        assert landing.landed and landing.signals[0].during == 1, landing
+        assert tracers(room) == []
+
+
 @pytest.mark.fault("storage", "slow-io", shows=LANDS)
 def test_syncs_take_longer(tmp_path: Path) -> None:
     with diaries(tmp_path, command=SYNCING) as room:
@@ -103,6 +161,23 @@ def test_a_call_that_the_node_never_makes_is_not_landed(tmp_path: Path, kind: st
         landing = room.nemesis.landing(fault)
         assert not landing.landed
         assert moved(landing) == {"injector": ["n1: tracer, as long as it runs"], "victim": []}
+
+
+@pytest.mark.fault("process", "pause", shows=LANDS)
+def test_a_node_that_is_traced_can_be_paused(tmp_path: Path) -> None:
+    with diaries(tmp_path, command=SYNCING) as room:
+        fails = room.apply(storage("io-error"), "n1")
+        busy_until = time.monotonic() + 1.0
+        while time.monotonic() < busy_until:  # the CPU time that a pause stops
+            assert ask(room.cluster, "n1", b"during") == {"error": "Input/output error"}
+        paused = room.apply({"pause": "n1"}, "n1")
+        assert eventually(lambda: room.nemesis.landing(paused).landed), room.nemesis.landing(paused)
+        assert room.nemesis.heal(paused).failed == {}
+        landing = room.nemesis.landing(paused)
+        assert (landing.signals[0].during, landing.landed) == ("T", True), landing
+        assert ask(room.cluster, "n1", b"later") == {"error": "Input/output error"}
+        assert room.nemesis.heal(fails).failed == {}
+        assert tracers(room) == []
 
 
 def test_a_node_that_ends_because_of_it_is_started_again(tmp_path: Path) -> None:

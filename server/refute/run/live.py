@@ -26,7 +26,7 @@ from refute.run.stage import Say, Stage
 from refute.session.files import plain
 from refute.session.timeline import Timeline
 from refute.system.observer import Seen
-from refute.system.process_table import state as process_state
+from refute.system.process_table import is_stopped
 from refute.workload.directed import Sent
 
 _LANDING_EVERY_S = 1.0
@@ -110,12 +110,11 @@ class LiveSystem:
         cluster, shown = self.stage.cluster, []
         for name in cluster.present:
             process = cluster.nodes.get(name)
-            letter = process_state(process.pid) if process and process.running else ""
             shown.append(
                 {
                     "node": name,
                     "running": bool(process and process.running),
-                    "paused": letter == "T",
+                    "paused": bool(process and process.running and is_stopped(process.pid)),
                     "pid": process.pid if process and process.running else None,
                     "exit": str(process.exit) if process and process.exit else None,
                     "version": process.version if process else None,

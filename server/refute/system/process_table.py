@@ -50,13 +50,25 @@ def at_rest(pid: int) -> bool:
 
     After a SIGSTOP none will either: a thread that waits in the kernel stops before it leaves it.
     """
-    resting = ("T", "t", "Z", "X", "", "D")
+    return set(_states_of_threads(pid)) <= {"T", "t", "Z", "X", "", "D"}
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether it is stopped as a whole: where it is traced, a stop by a signal shows as `t` at each thread.
+
+    A tracer that holds one thread for itself shows as `t` there too, but the others go on.
+    """
+    letter = state(pid)
+    return letter == "T" or (letter == "t" and set(_states_of_threads(pid)) <= {"T", "t"})
+
+
+def _states_of_threads(pid: int) -> list[str]:
     if not LINUX:
-        return _psutil_state(pid) in resting
+        return [_psutil_state(pid)]
     with suppress(OSError):
         tasks = os.listdir(PROC / str(pid) / "task")  # noqa: PTH208 (of numbers)
-        return all((_stat(int(task)) or ("",))[0] in resting for task in tasks)
-    return True
+        return [(_stat(int(task)) or ("",))[0] for task in tasks]
+    return []
 
 
 def parent_of(pid: int) -> int | None:

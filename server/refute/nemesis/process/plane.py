@@ -28,8 +28,11 @@ from refute.nemesis.serving import Serving
 from refute.nemesis.undo import Undo
 from refute.nemesis.waiting import within
 from refute.system.errors import ClusterError
+from refute.system.node import NodeProcess
 from refute.system.placement import NodePlacement, Placement
-from refute.system.process_table import cpu_ns, state
+from refute.system.process_table import cpu_ns, is_stopped, state
+
+_STOPPED = "T"
 
 
 class ProcessPlane:
@@ -54,7 +57,7 @@ class ProcessPlane:
         try:
             if kind == "pause":
                 os.kill(process.pid, signal.SIGSTOP)
-                stopped = within(STOPPED_WITHIN_S, lambda: state(process.pid) == "T")
+                stopped = within(STOPPED_WITHIN_S, lambda: is_stopped(process.pid))
                 os.kill(process.pid, signal.SIGCONT)
                 return Probe(stopped, "" if stopped else "a process that was sent SIGSTOP went on")
             return Probe(True)
@@ -75,7 +78,7 @@ class ProcessPlane:
             process = self._cluster.node(node)
             if not process.running and fault.kind not in ("crash-loop", "rolling-restart"):
                 raise NemesisError(f"cannot {fault.kind} it: it has ended ({process.exit})", where=node)
-            if fault.kind == "pause" and process.running and state(process.pid) == "T":
+            if fault.kind == "pause" and process.running and state(process.pid) == _STOPPED:
                 raise NemesisError("it is paused already", where=node)
             version = fault.parameters.get("version")
             if version and not self._cluster.spec.has_version(version):
@@ -113,7 +116,7 @@ class ProcessPlane:
             listening = self._cluster.listening(name)
             values[f"{name}.pid"] = node.pid
             values[f"{name}.exit"] = str(node.exit) if node.exit else "running"
-            values[f"{name}.state"] = state(node.pid) if node.running else "gone"
+            values[f"{name}.state"] = _state(node)
             values[f"{name}.cpu_ns"] = cpu_ns(self._serving.pids(node))
             for port, number in self._cluster.ports[name].items():
                 values[f"{name}.listens.{port}"] = number in listening
@@ -214,9 +217,17 @@ class ProcessPlane:
         return [injector, *ports]
 
 
+def _state(node: NodeProcess) -> str:
+    if not node.running:
+        return "gone"
+    return _STOPPED if is_stopped(node.pid) else state(node.pid)
+
+
 def _pause_signals(node: str, readings: Readings) -> list[Signal]:
     before, during, after = around(readings, f"{node}.state")
     return [
-        Signal("injector", f"{node}: state", "process table", "becomes", before, during, after, "T", node),
+        Signal(
+            "injector", f"{node}: state", "process table", "becomes", before, during, after, _STOPPED, node
+        ),
         cpu_time_stops(node, f"{node}.cpu_ns", readings),
     ]

@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 
 from refute.nemesis.undo import Handle, UndoVerb
-from refute.system.process_table import ProcessId, is_alive, session_members, state
+from refute.system.process_table import ProcessId, is_alive, is_stopped, session_members
 
 _GRACE_S = 2.0
 _SEEN_WITHIN_S = 0.5
@@ -43,7 +43,7 @@ def _continue(handle: Handle) -> None:
 def _still_stopped(handle: Handle) -> str | None:
     # A process leaves the stopped state a moment after the signal.
     deadline = time.monotonic() + _SEEN_WITHIN_S
-    while stopped := [p.pid for p in _processes(handle) if state(p.pid) in ("T", "t")]:
+    while stopped := [p.pid for p in _processes(handle) if is_stopped(p.pid)]:
         if time.monotonic() > deadline:
             return f"still stopped: pid {', '.join(map(str, stopped))}"
         time.sleep(0.005)
