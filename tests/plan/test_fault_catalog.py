@@ -14,6 +14,7 @@ from refute.plan.fault_catalog import (
     fault_entry,
     read_parameters,
     shared_choice,
+    written_in_full,
 )
 from refute.plan.step import FAULT_VERBS
 
@@ -59,6 +60,13 @@ def test_an_entry_says_everything(entry: Any) -> None:
         assert (parameter.type == "choice") == bool(parameter.choices)
         if parameter.default is not None:
             assert read_parameters(entry.plane, entry.kind, {parameter.name: parameter.default})
+
+
+def test_a_kind_that_is_taken_for_a_verb_is_shown_in_full() -> None:
+    assert written_in_full("torn-tail") == '{"fault": {"plane": "storage", "kind": "torn-tail", "node": ...}}'
+    delays = written_in_full("delay")
+    assert delays is not None and delays.count(" or ") == 1 and '"links": ["n1->n2"]' in delays
+    assert written_in_full("explode") is None
 
 
 def test_a_choice_is_shared_by_those_that_take_it() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from refute.run.live_record import LiveInputError
 from refute.tools.live import heal_faults, inject_fault, manage_system
 from refute.tools.live_answers import FaultNow, HealFaults, InjectFault, LiveAnswer, ManageSystem
 from tests.nemesis.conftest import _own_registry  # noqa: F401 (a registry of its own for each test)
@@ -55,6 +56,8 @@ def test_calls_fail_through_the_library_and_power_is_lost_on_ext4(tmp_path: Path
         assert failed.landed, failed
         assert failed.events[-1].detail["through"] == "preload"
         assert heal_faults(HealFaults()).clean
+        with pytest.raises(LiveInputError, match=r"no verb but a kind.*\"plane\": \"storage\""):
+            inject_fault(InjectFault(fault={"power-loss": "n1"}))
         cut = {"plane": "storage", "kind": "power-loss", "node": "n1", "file_system": "ext4"}
         inject_fault(InjectFault(fault={"fault": cut}))
         assert heal_faults(HealFaults()).clean

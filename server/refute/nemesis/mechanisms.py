@@ -19,7 +19,6 @@ from refute.nemesis.proxy.plane import ProxyPlane
 from refute.nemesis.resource.plane import ResourcePlane
 from refute.nemesis.storage.plane import StoragePlane
 from refute.nemesis.toxiproxy.plane import ToxiproxyPlane
-from refute.plan.document import PlanError
 from refute.plan.fault_catalog import CATALOG, fault_entry
 from refute.plan.fault_catalog import PLANES as CATALOG_PLANES
 
@@ -74,11 +73,9 @@ def wanted_kinds(written: Iterable[str]) -> frozenset[tuple[str, str]]:
             fault_entry(plane, kind)
             found.add((plane, kind))
         else:
-            found |= {pair for pair in CATALOG if pair[0] == plane}
             if plane not in CATALOG_PLANES:
-                raise PlanError(
-                    f"there is no fault plane {plane!r}", hint=f"there are {', '.join(CATALOG_PLANES)}"
-                )
+                fault_entry(plane, kind)  # raises, with what there is instead
+            found |= {pair for pair in CATALOG if pair[0] == plane}
     return frozenset(found)
 
 

@@ -31,11 +31,27 @@ def fault_entry(plane: str, kind: str) -> FaultEntry:
     if (plane, kind) in CATALOG:
         return CATALOG[plane, kind]
     if plane not in PLANES:
-        raise PlanError(f"there is no fault plane {plane!r}; there are {', '.join(PLANES)}")
+        near = difflib.get_close_matches(plane, PLANES, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(PLANES)}"
+        raise PlanError(f"there is no fault plane {plane!r}", hint=hint)
     kinds = [each for its_plane, each in CATALOG if its_plane == plane]
     near = difflib.get_close_matches(kind, kinds, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(kinds)}"
     raise PlanError(f"the plane {plane} has no fault {kind!r}", hint=hint)
+
+
+def written_in_full(word: str) -> str | None:
+    """How a fault is written whose kind somebody took for a verb; None where no fault has that name.
+
+    >>> written_in_full("power-loss")
+    '{"fault": {"plane": "storage", "kind": "power-loss", "node": ...}}'
+    """
+    whole = []
+    for (plane, kind), entry in CATALOG.items():
+        aimed_at = {"nodes": ', "node": ...', "links": ', "links": ["n1->n2"]'}.get(entry.targets, "")
+        if kind == word:
+            whole.append(f'{{"fault": {{"plane": "{plane}", "kind": "{kind}"{aimed_at}}}}}')
+    return " or ".join(whole) or None
 
 
 def read_parameters(plane: str, kind: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,8 @@ from refute.errors import RefuteError
 from refute.history import Operation
 from refute.history.faults_log import write_landing
 from refute.nemesis.mechanisms import wanted_kinds
-from refute.plan.step import Await, CommandStep, OperationStep
+from refute.plan.fault_catalog import written_in_full
+from refute.plan.step import FAULT_VERBS, Await, CommandStep, OperationStep
 from refute.plan.step_notation import read_fault, read_step
 from refute.plan.system_spec import SystemSpec
 from refute.run.fault_evidence import fault_evidence
@@ -224,6 +225,7 @@ class LiveSystem:
 
         A fault without `for` is healed after `ttl_s`, should nobody have healed it by then.
         """
+        _refuse_bare_kinds(written)
         action = _valid(lambda: read_fault(dict(written)))
         if action.repeat != 1 or action.every_s is not None:
             raise LiveInputError("one fault at a time: repeat and every belong into a plan's schedule")
@@ -312,6 +314,14 @@ class LiveSystem:
                 partial.replace(self.folder / "landing.json")
             except (RefuteError, OSError) as error:
                 self.stage.say(f"landing.json could not be written: {error}")
+
+
+def _refuse_bare_kinds(written: Mapping[str, Any]) -> None:
+    for word in written if not written.keys() & FAULT_VERBS.keys() else ():
+        if whole := written_in_full(word):
+            raise LiveInputError(
+                f"{word!r} is no verb but a kind of fault", hint=f"write it in full: {whole}"
+            )
 
 
 def _valid(read: Callable[[], Any]) -> Any:

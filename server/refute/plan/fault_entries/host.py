@@ -92,8 +92,8 @@ ENTRIES = (
             "the disk's own cache is not lost, and no sector is torn",
             "what the node keeps outside its data directory is not lost",
             "peers see a clean end of its connections at once, as from no dead machine",
-            "in user space each call costs a change of process, and punching holes, extended attributes, "
-            "exchanging renames and syncfs do not work; sync and syncfs carry nothing to the disk there",
+            "in user space each call costs a change of process, and punching holes, extended attributes and "
+            "exchanging renames do not work; sync and syncfs carry nothing to the disk there",
             "in user space names are modelled as ext4 keeps them: creating, renaming and removing are in one "
             "journal, which fsync of any file or directory writes, and which is written every 5 s; stricter "
             "file systems may lose a name whose directory was not synced",
@@ -107,7 +107,7 @@ ENTRIES = (
         cannot_test=("performance", "fairness"),
         parameters=(Parameter("free", "size", "bytes that are left free", "0B"),),
         needs="a small file system for {data}, wanted before the nodes start: an ext4 image for root, else "
-        "memory in a user namespace",
+        "memory in a user namespace, or the one in user space where power-loss is wanted too",
         probe="a small file system is filled, and a write into it tried",
         injector="a write of a little more than is left free ends with ENOSPC",
         victim="no byte is free where the node sees its data directory; lines of its log that name "
