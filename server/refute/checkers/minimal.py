@@ -10,6 +10,9 @@ from refute.checkers.result import Budget
 
 Item = TypeVar("Item")
 
+SHRINK = Budget(time_limit_s=2.0, memory_limit_bytes=None)
+"""For making a proof smaller when the answer is known: a person waits, and a longer proof proves as much."""
+
 
 def minimise(
     items: Sequence[Item],

@@ -34,7 +34,7 @@ from refute.checkers.linearizable.personal import PersonalModel
 from refute.checkers.linearizable.prepare import objects, tally
 from refute.checkers.linearizable.registers import UNKNOWN, KeyValue, Register
 from refute.checkers.linearizable.search import Finding, Timed, search
-from refute.checkers.linearizable.sources import Sources
+from refute.checkers.linearizable.sources import NAMED, Sources
 from refute.checkers.linearizable.transaction_order import log_refuted, refuted
 from refute.checkers.linearizable.unique_values import ALGORITHMS, ASSUMPTION, by_values
 from refute.checkers.linearizable.unique_writes import (
@@ -53,8 +53,9 @@ from refute.history import History
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Rows = NDArray[Any]
+
 NAME = "linearizable"
-_NAMED = "the values written to a key differ, so each read names its write"
 MODELS: Mapping[str, type[Model]] = {
     "register": Register,
     "cas-register": Register,
@@ -152,47 +153,17 @@ def chosen_model(model: Any, initial: Any = None, unknown_initial: bool = False)
     return kind()
 
 
-def _decide(history: History, model: Model, rows: NDArray[Any], base: Result, meter: Meter) -> Result:
-    import numpy as np
-
-    algorithms: list[str] = []
-    assumptions: list[str] = []
+def _decide(history: History, model: Model, rows: Rows, base: Result, meter: Meter) -> Result:
+    """The Result by what is fastest for the model; what that leaves open is decided object by object."""
     if isinstance(model, Register) and only_reads_and_writes(history, model, rows):
-        outcome = by_zones(history, model, rows)
-        if outcome is not None:
-            conflict_rows, repeated = outcome
-            algorithms.append("zones")
-            assumptions.append(_NAMED)
-            if conflict_rows is not None:
-                key = history.columns.key[conflict_rows[0]]
-                rows_of_key = rows[history.columns.key[rows] == key]
-                ((_, calls),) = objects(history, model, rows_of_key)
-                wanted = set(conflict_rows)
-                proof = [timed for timed in calls if timed.row in wanted]
-                anomaly = explained(history, model, calls, proof)
-                if anomaly is not None:
-                    return replace(
-                        base,
-                        valid=False,
-                        anomalies=(anomaly,),
-                        algorithm="zones",
-                        assumptions=tuple(assumptions),
-                    )
-            if not repeated and conflict_rows is None:
-                return replace(base, valid=True, algorithm="zones", assumptions=tuple(assumptions))
-            if conflict_rows is None:
-                rows = rows[np.isin(history.columns.key[rows], repeated)]
-    if isinstance(model, Queue):
-        algorithm, assumption = ALGORITHMS[type(model)], ASSUMPTION.format(model.name)
-        rows, answer = by_values(history, model, rows, meter)
-        if isinstance(answer, Anomaly):
-            return replace(
-                base, valid=False, anomalies=(answer,), algorithm=algorithm, assumptions=(assumption,)
-            )
-        algorithms.append(algorithm)
-        if not len(rows):
-            return replace(base, valid=True, algorithm=algorithm, assumptions=(assumption,))
-    used: dict[str, None] = dict.fromkeys(algorithms)
+        way, rows, decided = _by_zones(history, model, rows, base)
+    elif isinstance(model, Queue):
+        way, rows, decided = _by_values(history, model, rows, base, meter)
+    else:
+        way, decided = "", None
+    if decided is not None:
+        return decided
+    used = dict.fromkeys([way] if way else [])
     for _, calls in objects(history, model, rows):
         algorithm, found = _one(history, model, calls, meter)
         if found is not None:
@@ -202,8 +173,43 @@ def _decide(history: History, model: Model, rows: NDArray[Any], base: Result, me
         base,
         valid=True,
         algorithm=" and ".join(used or ["search"]),
-        assumptions=tuple(dict.fromkeys(_NAMED for way in used if way in ("zones", "saturation"))),
+        assumptions=(NAMED,) if {"zones", "saturation"} & used.keys() else (),
     )
+
+
+_Left = tuple[str, "Rows", Result | None]
+"""The algorithm, the rows that it leaves to others, and the Result where it decided everything."""
+
+
+def _by_zones(history: History, model: Register, rows: Rows, base: Result) -> _Left:
+    """Registers whose values differ, by zones; keys with repeated values are left to others."""
+    import numpy as np
+
+    outcome = by_zones(history, model, rows)
+    if outcome is None:
+        return "", rows, None
+    conflict, repeated = outcome
+    result = replace(base, algorithm="zones", assumptions=(NAMED,))
+    if conflict is not None:
+        key = history.columns.key[conflict[0]]
+        ((_, calls),) = objects(history, model, rows[history.columns.key[rows] == key])
+        proof = [timed for timed in calls if timed.row in set(conflict)]
+        anomaly = explained(history, model, calls, proof)
+        found = None if anomaly is None else replace(result, valid=False, anomalies=(anomaly,))
+        return "zones", rows, found
+    if not repeated:
+        return "zones", rows, replace(result, valid=True)
+    return "zones", rows[np.isin(history.columns.key[rows], repeated)], None
+
+
+def _by_values(history: History, model: Queue, rows: Rows, base: Result, meter: Meter) -> _Left:
+    """Queues, stacks and priority queues whose values differ; those where they repeat are left to others."""
+    algorithm = ALGORITHMS[type(model)]
+    rows, anomaly = by_values(history, model, rows, meter)
+    result = replace(base, algorithm=algorithm, assumptions=(ASSUMPTION.format(model.name),))
+    if anomaly is not None:
+        return algorithm, rows, replace(result, valid=False, anomalies=(anomaly,))
+    return algorithm, rows, None if len(rows) else replace(result, valid=True)
 
 
 def _one(history: History, model: Model, calls: list[Timed], meter: Meter) -> tuple[str, Anomaly | None]:

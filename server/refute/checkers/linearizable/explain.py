@@ -10,13 +10,13 @@ from refute.checkers.linearizable.counter_bounds import OutOfBounds
 from refute.checkers.linearizable.model import Model
 from refute.checkers.linearizable.search import NEVER, Finding, Timed, search, until
 from refute.checkers.linearizable.sources import Sources, Unexplained, looks, observed, produced
-from refute.checkers.minimal import minimise
-from refute.checkers.result import Anomaly, Budget
+from refute.checkers.minimal import SHRINK, minimise
+from refute.checkers.result import Anomaly
 from refute.checkers.spending import BudgetSpentError, Meter
 from refute.history import History, Operation, Outcome
 
-SHRINK = Budget(time_limit_s=2.0, memory_limit_bytes=None)
-_SHRINK_LIMIT = 400
+_MOST_SHRUNK = 8_000
+"""Calls; of more, one search alone takes the time that there is."""
 
 
 def shown(value: Any) -> str:
@@ -126,7 +126,7 @@ def _shrink(
 
     for attempt in attempts:
         whole = closed(attempt)
-        if len(whole) <= 20 * _SHRINK_LIMIT and fails(whole):
+        if len(whole) <= _MOST_SHRUNK and fails(whole):
             best = closed(minimise(whole, fails, meter.left))
             return closed(minimise(best, fails, meter.left)) if len(best) < len(whole) else best
     return list(attempts[0])
@@ -152,7 +152,7 @@ def smallest_of(model: Model, calls: Sequence[Timed]) -> list[Timed]:
             return False
 
     groups = list(loose.values())
-    if not groups or len(calls) > 20 * _SHRINK_LIMIT or not fails(groups):
+    if not groups or len(calls) > _MOST_SHRUNK or not fails(groups):
         return list(calls)
     return closed(minimise(groups, fails, meter.left))
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from refute.checkers.linearizable.passages import STAYS, Core, Passages, cover
 
-_MOST = 50
-_CHECK_EVERY = 256
+_MOST = 50  # cores that are told at once; the rest shows when these are settled
+_CHECK_EVERY = 256  # values
 
 
 def queue_cores(queue: Passages, check: Callable[[], Any]) -> list[Core]:

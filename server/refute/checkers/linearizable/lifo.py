@@ -7,7 +7,7 @@ from typing import Any
 
 from refute.checkers.linearizable.passages import Core, Passages, cover
 
-_MOST_EMPTIES = 20
+_MOST_EMPTIES = 20  # false empties that are told at once; the rest shows when these are settled
 
 
 def stack_cores(stack: Passages, check: Callable[[], Any]) -> list[Core]:

@@ -15,10 +15,12 @@ from refute.history import hashable
 NEVER = 2**63 - 1
 _COUNT_BITS = 24
 _COUNT_MASK = (1 << _COUNT_BITS) - 1
-_FORGET_AT = 1_500_000
-_METER_EVERY = 64
-_LOOK_UP_EVERY = 2048
-_PATIENCE = 3000
+_FORGET_AT = (
+    1_500_000  # configurations remembered; past it those far behind are tried again where they come up
+)
+_METER_EVERY = 64  # configurations
+_LOOK_UP_EVERY = 2048  # configurations
+_PATIENCE = 3000  # configurations without a further return, before a window around it is asked for a proof
 _SHELF = [isqrt(number) for number in range(4093)]  # a prime: keys have powers of two in them
 """Configurations are remembered on shelves of different width: a set grows in one leap, and shelves that
 leap one by one let a limit be kept."""

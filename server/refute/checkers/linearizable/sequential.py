@@ -12,22 +12,21 @@ from typing import Any
 
 from refute.checkers.catalog import CheckerError
 from refute.checkers.linearizable.check import chosen_model
-from refute.checkers.linearizable.explain import SHRINK, unexplained_anomaly
+from refute.checkers.linearizable.explain import unexplained_anomaly
 from refute.checkers.linearizable.model import State
 from refute.checkers.linearizable.prepare import objects, tally
 from refute.checkers.linearizable.registers import Register
 from refute.checkers.linearizable.search import NEVER, Timed
 from refute.checkers.linearizable.sequential_order import Thread, closed, refuted, unexplained
-from refute.checkers.linearizable.sources import Unexplained, observed, produced
+from refute.checkers.linearizable.sources import NAMED, Unexplained, observed, produced
 from refute.checkers.linearizable.unique_writes import failed_writes
-from refute.checkers.minimal import minimise
+from refute.checkers.minimal import SHRINK, minimise
 from refute.checkers.result import Anomaly, Budget, Result
 from refute.checkers.spending import BudgetSpentError, Meter
 from refute.history import History
 from refute.history.columns import OPEN
 
 NAME = "sequential"
-_NAMED = "the values written to a key differ, so each read names its write"
 _METER_EVERY = 4  # a step copies all places and registers, and tries every write that waits
 
 _Place = tuple[tuple[int, ...], frozenset[int], tuple[tuple[int, State], ...]]
@@ -80,7 +79,7 @@ def check_sequential(
     try:
         wrong = refuted(chosen, threads, meter.check)
         if wrong is not None:
-            base = replace(base, algorithm="saturation", assumptions=(_NAMED,))
+            base = replace(base, algorithm="saturation", assumptions=(NAMED,))
             if not wrong:
                 return replace(base, valid=True)
             few = _fewest(chosen, threads, wrong)
@@ -240,5 +239,5 @@ def _smallest(model: Register, threads: list[Thread], meter: Meter) -> list[Time
         except BudgetSpentError:
             return False
 
-    names = minimise(list(groups), fails, Budget(2.0, None)) if groups else ()
+    names = minimise(list(groups), fails, SHRINK) if groups else ()
     return [timed for _, _, timed in kept(names)]

@@ -10,6 +10,8 @@ from refute.checkers.linearizable.model import State
 from refute.checkers.linearizable.registers import UNKNOWN
 from refute.checkers.linearizable.search import NEVER, Timed
 
+NAMED = "the values written to a key differ, so each read names its write"
+"""What algorithms rest on that need no search; they look whether it is so."""
 _LONG_AGO = -(2**63)
 
 

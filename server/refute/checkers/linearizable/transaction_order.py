@@ -11,15 +11,14 @@ from refute.checkers.linearizable.containers import members
 from refute.checkers.linearizable.log import offset_told, reads_all
 from refute.checkers.linearizable.model import Call
 from refute.checkers.linearizable.search import NEVER, Timed
-from refute.checkers.minimal import minimise
+from refute.checkers.minimal import SHRINK, minimise
 from refute.checkers.real_time import interval_reduction
-from refute.checkers.result import Budget
 from refute.checkers.transactions.register_order import Edge, Refuted, RegisterOrder
 from refute.checkers.transactions.schedule import Read
 
 MOST = 20_000
 """The closure of so many transactions takes 100 MB."""
-_MOST_EXPLAINED = 60
+_MOST_EXPLAINED = 60  # of a proof with the writes that it saw: more is read by nobody
 _EMPTY: tuple[Hashable, ...] = (None, ("seq",))
 _START = -1
 """Who left the value that a key has before its first write."""
@@ -263,7 +262,7 @@ def _few(
     def fails(some: Sequence[int]) -> bool:
         return isinstance(question.order(some)[1].solve(check), Refuted)
 
-    few = set(minimise(sorted(rows), fails, Budget(2.0, None)))
+    few = set(minimise(sorted(rows), fails, SHRINK))
     for key in question.keys.values():
         if key.shown_by is not None and len(few.intersection(key.writers)) > 1:
             few.add(key.shown_by)  # it shows the order of what was appended

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from refute.checkers.linearizable.container_words import container_anomaly, crowded_anomaly
 from refute.checkers.linearizable.containers import PriorityQueue, Queue, Stack
-from refute.checkers.linearizable.explain import SHRINK
 from refute.checkers.linearizable.fifo import forbidden
 from refute.checkers.linearizable.fifo_columns import decide as decide_fifo
 from refute.checkers.linearizable.least_first import queue_cores
@@ -15,7 +14,7 @@ from refute.checkers.linearizable.passages import Forbidden, Paired, Sweep, pair
 from refute.checkers.linearizable.prepare import objects
 from refute.checkers.linearizable.search import Timed
 from refute.checkers.linearizable.unseen_takes import Decision, decide
-from refute.checkers.minimal import minimise
+from refute.checkers.minimal import SHRINK, minimise
 from refute.checkers.result import Anomaly
 from refute.checkers.spending import BudgetSpentError, Meter
 from refute.history import History, Operation, hashable

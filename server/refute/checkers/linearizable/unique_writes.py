@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def only_reads_and_writes(history: History, model: Register, rows: NDArray[Any]) -> bool:
+    """Whether no call of these rows is a compare-and-set or an append: what zones can judge."""
     import numpy as np
 
     kinds = np.unique(history.columns.kind[rows]).tolist()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from refute.checkers.linearizable.passages import Ints
 
 _MOST_TRIES = 200
+"""Ways down that are tried; then the choices are left to a search, within its budget."""
 _AT_LAST = STAYS - 2
 """For a take that has to come at some time, however late."""
 

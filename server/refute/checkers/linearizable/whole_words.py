@@ -11,7 +11,7 @@ from refute.checkers.linearizable.whole_reads import Grown
 from refute.checkers.result import Anomaly
 from refute.history import History, Operation, Outcome, hashable
 
-_MOST_ADDS = 60
+_MOST_ADDS = 60  # more are read by nobody
 
 
 def grown_anomaly(history: History, found: Grown, calls: Sequence[Timed]) -> Anomaly:

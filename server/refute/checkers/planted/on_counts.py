@@ -16,6 +16,7 @@ from refute.checkers.planted.operator import Operator, Planting, always, model_i
 from refute.history import Operation, Outcome
 
 PLACES_AN_OBJECT = 8
+"""How many places one object offers at the most, so that no object takes every turn."""
 _HANDING = CONSUMING - {"drain", "poll"}
 
 

@@ -17,6 +17,7 @@ from refute.history import Operation, Outcome, hashable
 
 Seen = dict[str | None, Observation]
 PLACES_AN_OBJECT = 8
+"""How many places one object offers at the most, so that no object takes every turn."""
 
 
 def _objects(ground: Ground, rng: Random) -> Iterator[tuple[Plot, Seen]]:

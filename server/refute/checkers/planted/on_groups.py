@@ -17,6 +17,7 @@ from refute.checkers.windows import fault_intervals, window
 from refute.history import Operation, Outcome
 
 PLACES = 8
+"""How many places an operator looks at, as few copies are made of all that is offered."""
 
 
 def _by_group(ground: Ground) -> dict[str, list[Operation]]:

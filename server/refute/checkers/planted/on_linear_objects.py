@@ -14,6 +14,7 @@ from refute.checkers.planted.operator import Operator, Planting, model_in
 from refute.history import Operation, Outcome, hashable
 
 PLACES = 8
+"""How many places an operator looks at, as few copies are made of all that is offered."""
 
 
 def _passages(ground: Ground, rng: Random) -> list[tuple[Operation, Operation]]:

@@ -17,6 +17,7 @@ from refute.checkers.planted.operator import Operator, Options, Planting, always
 from refute.history import Operation, Outcome, hashable
 
 PLACES = 12
+"""How many places an operator looks at, as few copies are made of all that is offered."""
 
 
 class _Delivery(NamedTuple):

@@ -14,6 +14,7 @@ from refute.checkers.planted.transactions import Micro, Transactions, answered, 
 from refute.history import Operation, Outcome, hashable
 
 PLACES = 20
+"""How many places an operator looks at, as few copies are made of all that is offered."""
 
 
 def _final(txns: Transactions, write: Micro) -> bool:

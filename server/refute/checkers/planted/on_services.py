@@ -16,6 +16,7 @@ from refute.checkers.planted.operator import Operator, Planting, always, model_i
 from refute.history import Operation, Outcome, hashable
 
 PLACES = 12
+"""How many places an operator looks at, as few copies are made of all that is offered."""
 
 
 def _ids(ground: Ground) -> list[Operation]:

@@ -13,6 +13,7 @@ from refute.checkers.versions import Sight, Version, Versions
 from refute.history import Operation, Outcome, hashable
 
 PLACES = 40
+"""How many places an operator looks at, as few copies are made of all that is offered."""
 
 
 class _Told:

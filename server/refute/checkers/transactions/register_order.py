@@ -23,9 +23,9 @@ Edge = tuple[int, int]
 Reason = tuple[int, int, int]
 """Writer, reader and the other writer of a key, of which an edge was derived."""
 
-_LOOK_EVERY = 256
-_MOST_BLAME = 400
-_MOST_RINGS = 20
+_LOOK_EVERY = 256  # nodes or reads, each with one operation on sets of all nodes
+_MOST_BLAME = 400  # edges that are followed back; of a contradiction that rests on more, all is to blame
+_MOST_RINGS = 20  # cycles among which the shortest is taken: short ones blame little
 
 
 @dataclass(frozen=True, slots=True)
