@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -204,7 +205,7 @@ def test_a_binary_file_is_quiet_only_where_no_program_runs_it(
             "class A { int a = 2; }\n",
             True,
         ),
-        ("scripts/build/release.py", "a = 1\n", "a = 2\n", False),
+        ("scripts/build/release.py", "a = 1\n", "a = 2\n", None),  # what it makes is shipped
         ("src/scripts/ci.zig", "const a = 1;\n", "const a = 2;\n", False),
         ("api/a.proto", "/*\n * one\n */\nmessage A {}\n", "/*\n * two\n */\nmessage A {}\n", False),
         ("api/a.proto", "message A {} // one\n", "message B {} // one\n", True),
@@ -212,9 +213,57 @@ def test_a_binary_file_is_quiet_only_where_no_program_runs_it(
     ],
 )
 def test_what_looks_like_layout_or_a_comment(
-    tmp_path: Path, path: str, before: str, after: str, needed: bool
+    tmp_path: Path, path: str, before: str, after: str, needed: bool | None
 ) -> None:
     around = "<?php\n%s\nfunction f() {}\n" if path.endswith("php") else "%s"
     folder = commit_files(tmp_path / "product", {path: around % before, "README.md": "x\n"})
     commit_files(folder, {path: around % after})
     assert scope_of(folder).needs_distributed_test is needed
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "needed"),
+    [
+        ("Dockerfile", "FROM alpine:3.18\n", "FROM alpine:3.20\n", True),
+        ("Dockerfile", "# one\nFROM a\n", "# two\nFROM a\n", False),
+        ("tests/Dockerfile", "FROM alpine:3.18\n", "FROM alpine:3.20\n", False),
+        ("Makefile", "CFLAGS = -O2\n", "CFLAGS = -O3\n", True),
+        ("Makefile", "test:\n\tgo test ./...\n", "test:\n\tgo test -v ./...\n", False),
+        ("Makefile", "all:\n\t./make-it a\n", "all:\n\t./make-it b\n", None),
+        ("cmake/testing.cmake", "a(1)\n", "a(2)\n", False),
+        ("Cargo.toml", "[profile.release]\npanic = 1\n", "[profile.release]\npanic = 2\n", True),
+        ("Cargo.toml", '[package]\ndescription = "a"\n', '[package]\ndescription = "b"\n', False),
+        ("rust-toolchain.toml", 'channel = "1.80"\n', 'channel = "1.81"\n', True),
+        (".tool-versions", "erlang 26\n", "erlang 27\n", True),
+        (".bazelrc", "build --copt=-O2\n", "build --copt=-O3\n", True),
+        ("a.csproj", '<ProjectReference Include="a" />\n', '<ProjectReference Include="b" />\n', True),
+        ("rabbitmq-deps.mk", "dep_a = hex 1.0.0\n", "dep_a = hex 1.1.0\n", True),
+        ("bin/server-start.sh", "HEAP=-Xmx1g\n", "HEAP=-Xmx2g\n", True),
+        ("config/jvm.options", "-Xmx1g\n", "-Xmx2g\n", True),
+        ("charts/server/values.yaml", "replicas: 3\n", "replicas: 1\n", True),
+        ("charts/server/README.md", "a\n", "b\n", False),
+        ("packaging/server.service", "LimitNOFILE=1\n", "LimitNOFILE=2\n", True),
+        ("tools/schema/2_b.sql", "CREATE TABLE a (b int);\n", "CREATE TABLE a (b text);\n", True),
+        ("src/main/resources/flags.txt", "new_store=off\n", "new_store=on\n", True),
+        ("gen/a.pb.go", CODE, CODE.replace("sync", "flush"), True),
+        (".github/workflows/release.yml", "run: ./ship a\n", "run: ./ship b\n", None),
+        (".github/workflows/tests.yml", "image: erlang:26\n", "image: erlang:27\n", None),
+        (".github/workflows/tests.yml", "run: ./t a\n", "run: ./t b\n", False),
+        ("scripts/package.sh", "tar a\n", "tar b\n", None),
+        ("scripts/stats.sh", "count a\n", "count b\n", False),
+    ],
+)
+def test_what_is_built_deployed_or_started_is_never_called_quiet(
+    tmp_path: Path, path: str, before: str, after: str, needed: bool | None
+) -> None:
+    folder = commit_files(tmp_path / "product", {path: before, "README.md": "x\n"})
+    commit_files(folder, {path: after})
+    found = scope_of(folder)
+    assert found.needs_distributed_test is needed
+    assert bool(re.search(r"no (?:new )?distributed test", found.why)) is (needed is False)
+
+
+def test_what_cannot_be_told_beside_product_code_does_not_hide_it(tmp_path: Path) -> None:
+    folder = commit_files(tmp_path / "product", {"a.go": CODE, "Makefile": "all:\n\t./make-it a\n"})
+    commit_files(folder, {"a.go": CODE.replace("sync", "flush"), "Makefile": "all:\n\t./make-it b\n"})
+    assert scope_of(folder).needs_distributed_test is True

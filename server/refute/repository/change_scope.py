@@ -17,6 +17,7 @@ from refute.repository.problems import RepositoryError
 from refute.repository.quiet_changes import judge, moves_dependencies, only_comments
 from refute.repository.related_tests import strength_of
 from refute.repository.repository_map import KINDS
+from refute.repository.shipping import shipping_of
 from refute.repository.survey import Survey, survey
 
 _MOST_CALLERS = 40
@@ -138,6 +139,7 @@ def _changed_file(
         old_path=change.old_path if change.old_path != change.path else "",
         unread=change.unread,
         dependencies=moves_dependencies(change),
+        shipping="" if only_comments else shipping_of(change),
     )
 
 

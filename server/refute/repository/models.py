@@ -271,6 +271,7 @@ class ChangedFile(Fact):
     old_path: str = ""
     unread: str = ""  # why its lines were not compared: binary, missing objects, submodule
     dependencies: bool = False
+    shipping: Literal["", "changed", "unknown"] = ""  # whether what is built, deployed or started can differ
 
 
 class ChangeScope(Fact):

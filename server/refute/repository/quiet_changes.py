@@ -46,7 +46,7 @@ _MANIFEST = re.compile(
     r"dependencies\.(gradle|scala|sbt|kt)|build\.sbt|package(-lock)?\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|mix\.(exs|lock)|"
     r"gemfile(\.lock)?|[^/]+\.gemspec|requirements([^/]*|/(.*/)?(?!test|dev|doc|lint|ci|pytest|pkgutils|constraints)[^/]*)\.(txt|in)|setup\.(py|cfg)|pyproject\.toml|poetry\.lock|uv\.lock|pipfile(\.lock)?|"
     r"composer\.(json|lock)|package\.(swift|resolved)|[^/]+\.(cs|fs|vb)proj|directory\.packages\.props|packages\.config|"
-    r"build\.zig(\.zon)?|rebar\.(config|lock)|project\.clj|deps\.edn|conanfile\.\w+|vcpkg\.json|erlang\.mk|module\.bazel|workspace(\.bazel)?)$", re.I)  # fmt: skip
+    r"build\.zig(\.zon)?|rebar\.(config|lock)|[^/]*(?:components|deps|dependencies)\.mk|project\.clj|deps\.edn|conanfile\.\w+|vcpkg\.json|erlang\.mk|module\.bazel|workspace(\.bazel)?)$", re.I)  # fmt: skip
 _DEPENDENCY = re.compile(r"\d+\.\d+|\b[0-9a-f]{40}\b|\bgit\b|\bpath\s*=|\b(?:checksum|integrity|sha\d+)\b")
 _OWN_VERSION = re.compile(
     r"^\s*[\"']?@?(?:package_?)?version[\"']?\s*[:=(]?\s*[\"']|^\s*\w+\.version\s*=", re.I
@@ -132,8 +132,8 @@ def _stands_among_code(path: str) -> bool:
 
 def judge(
     files: Sequence[ChangedFile], claims: Sequence[Claim], surfaces: Sequence[MapItem]
-) -> tuple[bool, str]:
-    """Whether a distributed test is needed, and why, in a sentence. In doubt it is."""
+) -> tuple[bool | None, str]:
+    """Whether a distributed test is needed (None: it cannot be told), and why, in a sentence. In doubt it is."""
     if not files:
         return False, "Nothing changed."
     loud = [file for file in files if not _is_quiet(file)]
@@ -141,17 +141,23 @@ def judge(
         return False, _why_quiet(files, claims)
     product = [file for file in loud if _is_product(file)]
     if not product:
+        unclear = [file.path for file in loud if file.shipping == "unknown"]
+        if unclear:
+            return None, (
+                f"What is built, packed or released may differ ({', '.join(unclear[:3])}), which these lines do not tell: "
+                "a distributed test is needed where it does."
+            )
         if all(file.role == "test" for file in loud):
             return False, "Only tests changed: run them; the product needs no new distributed test."
         return (
             False,
-            "Only build files, CI or tooling changed: no distributed test, but check what is shipped.",
+            "Only build files, CI or tooling changed, and nothing that is shipped: this needs no distributed test.",
         )
     return True, _why_needed(product, claims, surfaces)
 
 
 def _is_quiet(file: ChangedFile) -> bool:
-    if file.unread == "submodule" or file.dependencies:
+    if file.unread == "submodule" or file.dependencies or file.shipping:
         return False
     if file.role in _QUIET_ROLES:
         return True
@@ -163,8 +169,10 @@ def _is_quiet(file: ChangedFile) -> bool:
 
 def _is_product(file: ChangedFile) -> bool:
     """Whether what runs in production can differ now."""
-    if file.unread == "submodule" or file.dependencies:
+    if file.unread == "submodule" or file.dependencies or file.shipping == "changed":
         return True
+    if file.shipping == "unknown" and file.role not in ("code", "interface"):
+        return False
     if file.role in ("data", "settings", "generated") and (
         _INERT.search(file.path) or _MANIFEST.search(file.path)
     ):
@@ -196,6 +204,9 @@ def _why_needed(product: Sequence[ChangedFile], claims: Sequence[Claim], surface
     built_of = [file.path for file in product if file.dependencies]
     if built_of:
         parts.append(f"the product is built of other versions ({', '.join(built_of[:3])})")
+    shipped = [file.path for file in product if file.shipping == "changed" and not file.dependencies]
+    if shipped:
+        parts.append(f"what is built, deployed or started changed ({', '.join(shipped[:3])})")
     if not parts:
         parts.append(
             f"files that the product may read changed ({', '.join(file.path for file in product[:3])})"

@@ -88,9 +88,10 @@ def _named_on(line: str, language: str) -> str:
     if language == "zig":
         found = _ZIG.match(line)
         return found.group(1) or found.group(2) if found else ""
-    found = _NAMED.match(line) or _SHORT.match(line) or _OWN.match(line)
-    if found:
-        return found.group(1)
+    if '"' in line or "'" in line or "`" in line:
+        found = _NAMED.match(line) or _SHORT.match(line) or _OWN.match(line)
+        if found:
+            return found.group(1)
     macro = _MACRO.match(line)
     if macro:
         return f"{macro.group(1)} {macro.group(2)}"
