@@ -53,3 +53,11 @@ def check(text: str, read_citation: ReadCitation | None = None) -> Checked:
 def rules_tripped(text: str, read_citation: ReadCitation | None = None) -> set[str]:
     """The ids of the rules that a text trips."""
     return {defect.rule for defect in check(text, read_citation).defects}
+
+
+def with_changes(text: str, *pairs: str) -> str:
+    """A text in which other words stand: what stands there and what is written instead, in pairs."""
+    for old, new in zip(pairs[::2], pairs[1::2], strict=True):
+        assert old in text, f"the example has changed: {old}"
+        text = text.replace(old, new)
+    return text

@@ -11,7 +11,7 @@ import pytest
 from refute.plan.check import check_plan_file
 from refute.plan.rules import RULES
 from refute.plan.rules.form import READING
-from tests.plan.plans import FLEET, STORE, check, rules_tripped
+from tests.plan.plans import FLEET, STORE, check, rules_tripped, with_changes
 
 Change = tuple[str, ...]
 
@@ -172,10 +172,7 @@ def test_every_rule_has_a_plan_that_trips_it() -> None:
 @pytest.mark.parametrize("rule", CHANGES)
 def test_a_rule_trips_on_its_fault_and_names_line_and_remedy(rule: str) -> None:
     text, *pairs = CHANGES[rule]
-    changed = text
-    for old, new in zip(pairs[::2], pairs[1::2], strict=True):
-        assert old in changed, "the example has changed"
-        changed = changed.replace(old, new)
+    changed = with_changes(text, *pairs)
     found = [defect for defect in check(changed).defects if defect.rule == rule]
     assert found
     assert all(defect.what for defect in found)

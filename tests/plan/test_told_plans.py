@@ -9,6 +9,7 @@ import pytest
 from refute.plan.check import check_plan
 from refute.plan.fault_words import sizes_told
 from refute.plan.reader import parse_plan
+from tests.plan.plans import with_changes
 
 FOLDER = Path(__file__).parent
 PAYMENTS = (FOLDER / "payments.md").read_text(encoding="utf-8")
@@ -108,10 +109,7 @@ def test_a_good_plan_of_tables_lacks_only_what_the_runner_needs(text: str) -> No
 def test_what_is_weak_in_words_is_found_by_the_rule_for_it(
     rule: str, text: str, changes: tuple[str, ...]
 ) -> None:
-    spoilt = text
-    for old, new in zip(changes[::2], changes[1::2], strict=True):
-        assert old in spoilt, "the example has changed"
-        spoilt = spoilt.replace(old, new)
+    spoilt = with_changes(text, *changes)
     found = [defect for defect in check_plan(spoilt).defects if defect.rule == rule]
     assert found
     assert all(0 < defect.line <= spoilt.count("\n") + 1 for defect in found)
@@ -129,7 +127,7 @@ def test_prose_without_any_structure_is_judged_as_one_scenario() -> None:
 
 
 def test_a_candidate_that_is_still_to_be_decided_is_no_scenario() -> None:
-    open_place = PAYMENTS.replace("| exactly-once | 3 | 9 |", "| TODO(judge): which checker | 1 | 1 |")
+    open_place = with_changes(PAYMENTS, "| exactly-once | 3 | 9 |", "| TODO(judge): which checker | 1 | 1 |")
     found = {(defect.rule, defect.subject) for defect in check_plan(open_place).defects}
     assert ("claim-without-scenario", "C7") in found
     assert not {rule for rule, subject in found if subject == "S7"} & {"one-seed", "one-failover"}

@@ -9,44 +9,16 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
+from refute.history.events import HistoryWriter
 from refute.history.operation import Operation, Outcome, Phase
 from refute.workload.request import NOTHING, Completion, Request
 
 Listener = Callable[[Operation], None]
-_RATE_SECONDS = 30
-_VALUE_BLOCK = 10_000_000
-_PROCESS_BLOCK = 1_000_000
-
-
-class EventLog(Protocol):
-    """What a recorder writes to: `refute.history.events.HistoryWriter`, or a list in a test."""
-
-    def invoke(
-        self,
-        process: int | str,
-        kind: str,
-        *,
-        key: Any = None,
-        input: Any = None,  # noqa: A002 - the field's name everywhere
-        node: str | None = None,
-        epoch: int = 0,
-        phase: Phase = Phase.MAIN,
-        extra: Mapping[str, Any] | None = None,
-        time_ns: int | None = None,
-    ) -> int: ...
-
-    def complete(
-        self,
-        identity: int,
-        outcome: Outcome,
-        *,
-        output: Any = None,
-        error: str | None = None,
-        extra: Mapping[str, Any] | None = None,
-        time_ns: int | None = None,
-    ) -> None: ...
+_RATE_SECONDS = 30  # how far back completions are counted by the second
+_VALUE_BLOCK = 10_000_000  # values that one load has to itself
+_PROCESS_BLOCK = 1_000_000  # processes that one load has to itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +43,7 @@ class Recorder:
     runs the phases and the faults, and are stamped on the operations that are invoked from then on.
     """
 
-    def __init__(self, log: EventLog) -> None:
+    def __init__(self, log: HistoryWriter) -> None:
         self._log = log
         self._lock = threading.Lock()
         self._listeners: tuple[Listener, ...] = ()
