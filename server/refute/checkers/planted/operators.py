@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from refute.checkers.planted import (
+    on_counters,
     on_counts,
+    on_deliveries,
+    on_feeds,
     on_final_reads,
     on_groups,
     on_growing,
     on_linear_objects,
     on_list_append,
-    on_logs,
+    on_lists,
     on_personal_models,
+    on_polls,
     on_register_transactions,
     on_registers,
     on_services,
@@ -28,7 +32,11 @@ OPERATORS: tuple[Operator, ...] = (
     *on_personal_models.OPERATORS,
     *on_sessions.OPERATORS,
     *on_growing.OPERATORS,
-    *on_logs.OPERATORS,
+    *on_lists.OPERATORS,
+    *on_counters.OPERATORS,
+    *on_deliveries.OPERATORS,
+    *on_polls.OPERATORS,
+    *on_feeds.OPERATORS,
     *on_services.OPERATORS,
     *on_groups.OPERATORS,
 )

@@ -1,4 +1,4 @@
-"""Operators on deliveries: partitioned logs, Kafka-style polls, change feeds."""
+"""Operators on Kafka-style logs: sends with offsets, polls of several records."""
 
 from __future__ import annotations
 
@@ -6,90 +6,15 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
-from refute.checkers.change_feed import FEED_KINDS, SEQUENCE_NAMES
 from refute.checkers.kafka_records import Polled, records
-from refute.checkers.kinds import NEVER, effect_end, written
-from refute.checkers.observation import element_name, write_name
 from refute.checkers.planted.ground import Ground, shuffled
-from refute.checkers.planted.operator import Operator, Options, Planting, always
+from refute.checkers.planted.operator import Operator, Options, Planting
 from refute.history import Operation, Outcome, hashable
 
 PLACES = 12
 """How many places an operator looks at, as few copies are made of all that is offered."""
-
-
-class _Delivery(NamedTuple):
-    """One element that one consuming operation returned, at a place in its list."""
-
-    operation: Operation
-    place: int
-    element: Any
-    send: Operation
-
-
-def swapped_deliveries(ground: Ground, rng: Random) -> Iterator[Planting]:
-    """A consumer is handed two elements of a partition in the order opposite to that of their sends."""
-    sends: dict[tuple[Hashable, Hashable], list[Operation]] = defaultdict(list)
-    for operation in ground.history.operations:
-        if operation.kind in ground.known.accumulating:
-            name = write_name(operation, False, ground.options.get("id_field"))
-            sends[_partition(operation), name].append(operation)
-    streams: dict[tuple[Hashable, ...], list[_Delivery]] = defaultdict(list)
-    for operation in ground.history.operations:
-        if operation.kind not in ground.known.consuming or operation.outcome is not Outcome.OK:
-            continue
-        listed = isinstance(operation.output, list | tuple) and operation.kind in ("poll", "drain")
-        for place, element in enumerate(operation.output if listed else [operation.output]):
-            name = element_name(element, ground.options.get("id_field"))
-            found = sends.get((_partition(operation), name), [])
-            if len(found) == 1:
-                key = (operation.process, _partition(operation))
-                streams[key].append(_Delivery(operation, place if listed else -1, element, found[0]))
-    alone = ground.options.get("per_producer") or ground.history.clock == "wall"
-    for stream in shuffled(streams.values(), rng):
-        names = [hashable(delivery.element) for delivery in stream]
-        if len(set(names)) < len(names):
-            continue
-        for at in shuffled(range(len(stream)), rng)[:PLACES]:
-            for later in stream[at + 1 : at + 8]:
-                first = stream[at]
-                if alone and first.send.process != later.send.process:
-                    continue
-                if effect_end(first.send) < later.send.invoked_ns:
-                    changed = _exchanged(first, later)
-                    yield Planting(
-                        ground.copy({o.index: o for o in changed}),
-                        (first.send, later.send, *changed),
-                        f"{later.element!r} is handed out before {first.element!r}, which was sent before it",
-                    )
-                    break
-
-
-def _partition(operation: Operation) -> Hashable:
-    return hashable(operation.extra.get("partition", operation.key))
-
-
-def _put(operation: Operation, place: int, element: Any) -> Operation:
-    if place < 0:
-        return replace(operation, output=element)
-    output = list(operation.output)
-    output[place] = element
-    return replace(operation, output=output)
-
-
-def _exchanged(first: _Delivery, later: _Delivery) -> tuple[Operation, ...]:
-    if first.operation is later.operation:
-        both = _put(_put(first.operation, first.place, later.element), later.place, first.element)
-        return (both,)
-    return (
-        _put(first.operation, first.place, later.element),
-        _put(later.operation, later.place, first.element),
-    )
-
-
-Pairs = dict[Any, list[Any]]
 
 
 def _rewrite(operation: Operation, change: Callable[[Hashable, list[Any]], list[Any]]) -> Operation:
@@ -270,101 +195,11 @@ def swapped_offsets(ground: Ground, rng: Random) -> Iterator[Planting]:
         )
 
 
-def _events(ground: Ground, rng: Random, least: int) -> Iterator[tuple[Operation, list[int]]]:
-    """Answers of feeds with at least so many numbered events, and the numbers; shuffled."""
-    kinds = ground.options.get("feed_kinds", FEED_KINDS)
-    wanted = {kinds} if isinstance(kinds, str) else set(kinds)
-    field = ground.options.get("number_field")
-    for operation in shuffled(ground.history.operations, rng):
-        if operation.kind in wanted and operation.outcome is Outcome.OK:
-            numbers = [_number(event, field) for event in operation.output or ()]
-            known = [number for number in numbers if number is not None]
-            if len(known) == len(numbers) >= least and known == sorted(set(known)):
-                yield operation, known
-
-
-def _number(event: Any, field: Any) -> int | None:
-    if isinstance(event, dict):
-        for name in (field,) if field else SEQUENCE_NAMES:
-            if isinstance(event.get(name), int):
-                return int(event[name])
-    if isinstance(event, list | tuple) and len(event) == 2 and isinstance(event[0], int):
-        return event[0]
-    return None
-
-
-def feeds_with_gaps(ground: Ground, rng: Random) -> Iterator[Planting]:
-    """A feed leaves out an event in the middle."""
-    for read, numbers in _events(ground, rng, 3):
-        place = rng.randrange(1, len(numbers) - 1)
-        less = replace(read, output=[*read.output[:place], *read.output[place + 1 :]])
-        words = f"a feed leaves out number {numbers[place]}"
-        yield Planting(ground.copy({less.index: less}), (less,), words)
-
-
-def feeds_with_repeats(ground: Ground, rng: Random) -> Iterator[Planting]:
-    """A feed has an event twice."""
-    for read, numbers in _events(ground, rng, 1):
-        place = rng.randrange(len(numbers))
-        more = replace(read, output=[*read.output[: place + 1], *read.output[place:]])
-        words = f"a feed has number {numbers[place]} twice"
-        yield Planting(ground.copy({more.index: more}), (more,), words)
-
-
-def reversed_feeds(ground: Ground, rng: Random) -> Iterator[Planting]:
-    """A feed's answer comes backwards."""
-    for read, numbers in _events(ground, rng, 2):
-        backwards = replace(read, output=list(reversed(read.output)))
-        words = f"a feed runs backwards, from {numbers[-1]} to {numbers[0]}"
-        yield Planting(ground.copy({backwards.index: backwards}), (backwards,), words)
-
-
-def missing_changes(ground: Ground, rng: Random) -> Iterator[Planting]:
-    """No feed has an acknowledged change, although later ones are there."""
-    if ground.history.clock == "wall":
-        return
-    reads = list(_events(ground, rng, 1))
-    everything: dict[Hashable, list[Operation]] = defaultdict(list)
-    for operation in ground.history.operations:
-        if ground.known.writes(operation):
-            content = (hashable(operation.key), hashable(written(operation)))
-            everything[content].append(operation)
-    shown = {_content(read, event) for read, _ in reads for event in read.output}
-    present = [w[0] for content, w in everything.items() if len(w) == 1 and content in shown]
-    newest = max((w.invoked_ns for w in present), default=-1)
-    for write in shuffled(present, rng)[:PLACES]:
-        if effect_end(write) == NEVER or not effect_end(write) < newest:
-            continue
-        content = (hashable(write.key), hashable(written(write)))
-        changed = {}
-        for read, _ in reads:
-            left = [event for event in read.output if _content(read, event) != content]
-            if len(left) < len(read.output):
-                changed[read.index] = replace(read, output=left)
-        words = f"no feed has {written(write)!r} of {write.key}, which was acknowledged"
-        yield Planting(ground.copy(changed), (write, *changed.values()), words)
-
-
-def _content(read: Operation, event: Any) -> Hashable:
-    if isinstance(event, dict):
-        return hashable(event.get("key", read.key)), hashable(event.get("value"))
-    return hashable(read.key), hashable(event[1])
-
-
 def _unless_allowed(*names: str) -> dict[str, Callable[[Options], bool]]:
     return {"kafka-log": lambda options: not set(names) & set(options.get("allow", ()))}
 
 
-_NUMBERED = "a feed with numbered events"
-
 OPERATORS = (
-    Operator(
-        "swapped-deliveries",
-        "swap two deliveries",
-        "a consumer that was handed two elements of one partition, sent one after the other",
-        {"fifo-per-partition": always},
-        swapped_deliveries,
-    ),
     Operator(
         "lost-record",
         "drop an acknowledged record from all polls",
@@ -420,33 +255,5 @@ OPERATORS = (
         "two successive sends of one producer to one partition that were told their offsets",
         _unless_allowed("reordered-send"),
         swapped_offsets,
-    ),
-    Operator(
-        "feed-with-a-gap",
-        "drop an event from one feed",
-        f"{_NUMBERED}, three in one answer",
-        {"change-feed": lambda options: bool(options.get("contiguous", True))},
-        feeds_with_gaps,
-    ),
-    Operator(
-        "feed-with-a-repeat",
-        "duplicate an event",
-        _NUMBERED,
-        {"change-feed": lambda options: not options.get("duplicates", False)},
-        feeds_with_repeats,
-    ),
-    Operator(
-        "reversed-feed",
-        "reverse a feed",
-        f"{_NUMBERED}, two in one answer",
-        {"change-feed": always},
-        reversed_feeds,
-    ),
-    Operator(
-        "missing-change",
-        "drop an acknowledged change from all feeds",
-        "an acknowledged change in a feed, and one that was asked for later",
-        {"change-feed": always},
-        missing_changes,
     ),
 )
