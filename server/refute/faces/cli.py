@@ -12,7 +12,7 @@ from typing import Any
 
 from refute import __version__
 from refute.errors import RefuteError
-from refute.faces import agent_commands, run_commands
+from refute.faces import agent_commands, machine_commands, plan_commands, run_commands
 from refute.faces.shell import pairs, show, value
 
 
@@ -104,7 +104,7 @@ def _add_repository_commands(commands: Any) -> None:
         ("claims", "what a product promises", "extract_claims"),
         ("toolbox", "how its tests are run", "discover_toolbox"),
     ):
-        parser = _command(commands, name, text, _repository)
+        parser = _command(commands, name, text, plan_commands.repository)
         parser.add_argument("repository")
         parser.add_argument("--jsonl", action="store_true", help="one item a line, in rank order")
         if name == "scope":
@@ -124,17 +124,19 @@ def _add_repository_commands(commands: Any) -> None:
 def _add_plan_commands(commands: Any) -> None:
     plan = commands.add_parser("plan", help="check a plan, make a first one, write out its tests")
     within = plan.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    check = _command(within, "check", "what a reviewer would find in a plan", _plan_check)
+    check = _command(within, "check", "what a reviewer would find in a plan", plan_commands.check)
     check.add_argument("plan")
     check.add_argument("--repository", help="where its citations point")
     check.add_argument("--limit", type=int, default=40, help="most findings to show; default: 40")
     check.add_argument("--matrices", action="store_true", help="also what follows from the plan's data")
-    scaffold = _command(within, "scaffold", "a first plan from a repository", _plan_scaffold)
+    scaffold = _command(within, "scaffold", "a first plan from a repository", plan_commands.scaffold)
     scaffold.add_argument("repository")
     scaffold.add_argument("--slug", required=True)
     scaffold.add_argument("--change", metavar="REV")
     scaffold.add_argument("--output", metavar="FILE", help="default: stdout")
-    author = _command(within, "author", "its scenarios written out as tests, where it says", _plan_author)
+    author = _command(
+        within, "author", "its scenarios written out as tests, where it says", plan_commands.author
+    )
     author.add_argument("plan")
     author.add_argument("--repository", metavar="DIR", help="default: the one that the plan lies in")
     author.add_argument("--scenario", action="append", default=[], metavar="ID")
@@ -193,12 +195,12 @@ def _add_run_commands(commands: Any) -> None:
 
 
 def _add_machine_commands(commands: Any) -> None:
-    env = _command(commands, "env", "what this machine can do", _env)
+    env = _command(commands, "env", "what this machine can do", machine_commands.env)
     env.add_argument("--plan", metavar="PLAN", help="also whether its scenarios find their faults here")
-    faults = _command(commands, "faults", "every fault and whether it works here", _faults)
+    faults = _command(commands, "faults", "every fault and whether it works here", machine_commands.faults)
     faults.add_argument("--plane")
     faults.add_argument("--no-probe", action="store_true")
-    _command(commands, "heal", "undo every fault that is still on", _heal)
+    _command(commands, "heal", "undo every fault that is still on", machine_commands.heal)
 
 
 def _add_agent_commands(commands: Any) -> None:
@@ -231,90 +233,6 @@ def _add_agent_commands(commands: Any) -> None:
             "--yes", action="store_true", help="agree beforehand to all it does to a live system"
         )
         parser.add_argument("--transcript", type=Path, metavar="FILE", help="append every reply, a line each")
-
-
-def _repository(given: argparse.Namespace) -> int:
-    from refute.tools.registry import tool
-
-    chosen = tool(given.tool)
-    fields = ("repository", "revision", "change", "top")
-    request = {name: getattr(given, name) for name in fields if hasattr(given, name)}
-    answer = chosen.load()(chosen.request_type().model_validate(request))
-    if given.jsonl:
-        for row in answer.rows:
-            print(json.dumps(row, ensure_ascii=False, default=str))
-    elif given.json:
-        print(json.dumps(answer.found, indent=2, ensure_ascii=False, default=str))
-    else:
-        print(answer.text())
-    return 0
-
-
-def _plan_check(given: argparse.Namespace) -> int:
-    from refute.tools.plans import CheckPlanRequest, check_plan
-
-    request = CheckPlanRequest(
-        plan=given.plan, repository=given.repository, limit=given.limit, matrices=given.matrices
-    )
-    answer = check_plan(request)
-    show(given, answer)
-    return 64 if answer.unreadable else 0 if answer.ok else 1
-
-
-def _plan_scaffold(given: argparse.Namespace) -> int:
-    from refute.tools.plans import ScaffoldPlanRequest, scaffold_plan
-
-    request = ScaffoldPlanRequest(
-        repository=given.repository, slug=given.slug, change=given.change, output=given.output
-    )
-    answer = scaffold_plan(request)
-    if given.json or given.output:
-        show(given, answer)
-    else:
-        print(answer.plan)
-    return 0
-
-
-def _plan_author(given: argparse.Namespace) -> int:
-    from refute.tools.authoring import AuthorPlanRequest, author_plan
-
-    request = AuthorPlanRequest(
-        plan=given.plan,
-        repository=given.repository,
-        scenarios=tuple(given.scenario),
-        target=given.target,
-        language=given.language,
-        dry_run=given.dry_run,
-        allow_format=given.allow_format,
-    )
-    show(given, author_plan(request))
-    return 0
-
-
-def _env(given: argparse.Namespace) -> int:
-    from refute.tools.environments import ProbeEnvironmentRequest, probe_environment
-
-    show(given, probe_environment(ProbeEnvironmentRequest(plan=given.plan)))
-    return 0
-
-
-def _faults(given: argparse.Namespace) -> int:
-    from refute.tools.faults import ListFaultsRequest, list_faults
-
-    show(given, list_faults(ListFaultsRequest(plane=given.plane, probe=not given.no_probe, limit=200)))
-    return 0
-
-
-def _heal(given: argparse.Namespace) -> int:
-    from refute.nemesis.healing import heal_everything
-    from refute.session.files import plain
-
-    report = plain(heal_everything())
-    if given.json:
-        print(json.dumps(report, indent=2, default=str))
-    else:
-        print("\n".join(f"{name}: {what or 'none'}" for name, what in report.items()))
-    return 1 if report.get("failed") else 0
 
 
 def _check(given: argparse.Namespace) -> int:

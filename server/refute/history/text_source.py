@@ -93,7 +93,7 @@ def _read(stream: IO[bytes], path: str | os.PathLike[str], size: int) -> bytes:
         raise HistoryError("the compressed file is cut off", where=Path(path)) from None
     except (OSError, zlib.error) as error:
         raise HistoryError(f"cannot read: {error}", where=Path(path)) from None
-    except Exception as error:
+    except Exception as error:  # what zstandard raises is known only where it is installed
         if type(error).__module__.partition(".")[0] == "zstandard":
             raise HistoryError(f"cannot decompress: {error}", where=Path(path)) from None
         raise
