@@ -82,3 +82,9 @@ def test_electricity_is_no_election() -> None:
         relevance(next(each for each in pitfalls() if each.id == "partial-partition"), [elected]).verdict
         == "applies"
     )
+
+
+def test_a_write_that_is_flushed_later_may_be_acknowledged_before_it_is_synced() -> None:
+    unsynced = next(each for each in pitfalls() if each.id == "acknowledged-before-synced")
+    claim = Claim("C1", "Writes are buffered, and the buffer is flushed every 20 ms.", "durability")
+    assert relevance(unsynced, [claim]).verdict == "applies"
