@@ -24,6 +24,7 @@ from refute.repository.harnesses import (
 from refute.repository.mirror import SourceFile
 from refute.repository.models import ToolboxEntry
 from refute.repository.survey import Survey
+from refute.repository.test_commands import BuildFiles, command_for
 
 _MONITORING = re.compile(
     r"(alert|prometheus|grafana|mixin|dashboard)[^/]*(/|\.(ya?ml|json|libsonnet|jsonnet|rules)$)", re.I
@@ -48,15 +49,17 @@ _CODE_ROLES = ("code", "interface", "tooling", "example")
 _DEEPEST = 16
 
 
-def places_for_tests(files: Sequence[SourceFile], surveyed: Survey) -> Iterator[ToolboxEntry]:
+def places_for_tests(
+    files: Sequence[SourceFile], surveyed: Survey, builds: BuildFiles
+) -> Iterator[ToolboxEntry]:
     """Every place that serves tests, in no order; linear in the files."""
-    yield from _folders(surveyed)
+    yield from _folders(surveyed, builds)
     yield from _plain_files(files)
     for file, facts in surveyed.files:
-        yield from _source_file(file.path, facts)
+        yield from _source_file(file.path, facts, builds)
 
 
-def _folders(surveyed: Survey) -> Iterator[ToolboxEntry]:
+def _folders(surveyed: Survey, builds: BuildFiles) -> Iterator[ToolboxEntry]:
     """Folders of tests, each as deep as its name still says something new."""
     tests: dict[str, int] = defaultdict(int)
     faulty: dict[str, int] = defaultdict(int)
@@ -83,12 +86,13 @@ def _folders(surveyed: Survey) -> Iterator[ToolboxEntry]:
             continue
         kind = own or "unit"
         inherited = next((found for part in reversed(parent.split("/")) if part and (found := harness_of(part + "."))), None)  # fmt: skip
+        command, within = command_for(folder, first[folder], builds) if tests[folder] else ("", ".")
         yield ToolboxEntry(
-            kind=kind, name=f"{folder}/", path=folder, line=1, end_line=1, working_directory=".",
+            kind=kind, name=f"{folder}/", path=folder, line=1, end_line=1, working_directory=within,
             what=f"{tests[folder]} tests, {faulty[folder]} while something breaks; first file {first[folder]}",
             also=tuple(k for k in (inherited,) if k and k != kind),
             faults=("see the tests",) if faulty[folder] else (),
-            command=_command_for(folder, first[folder]),
+            command=command,
         )  # fmt: skip
 
 
@@ -99,17 +103,6 @@ def _says_nothing_new(parent: str, name: str, kind: str, *, outright: bool) -> b
     return any(spoken(part + ".") == spoken(name + ".") for part in around) or (
         nearest == kind and not outright
     )
-
-
-def _command_for(folder: str, example: str) -> str:
-    """A command that runs the tests of the folder (or of the one file, where the runner can)."""
-    extension = example.rsplit(".", 1)[-1]
-    stem = folder.rsplit("/", 1)[-1].rsplit(".", 1)[0]
-    one = folder == example
-    return {"go": f"go test ./{folder.rpartition('/')[0]}" if one else f"go test ./{folder}/...", "py": f"pytest {folder}", "rs": "cargo test", "rb": f"bundle exec rake test TEST='{folder}/**/*.rb'",
-            "ex": f"mix test {folder}", "exs": f"mix test {folder}", "ts": f"npx jest {folder}", "js": f"npm test -- {folder}", "scala": f"sbt 'testOnly *{stem}'" if one else "sbt test",
-            "java": f"mvn test -Dtest={stem}" if one else "mvn test", "cs": "dotnet test", "erl": f"make ct-{stem.removesuffix('_SUITE')}" if one else "make ct", "tcl": "./runtest",
-            "clj": "lein test"}.get(extension, "")  # fmt: skip
 
 
 def _plain_files(files: Sequence[SourceFile]) -> Iterator[ToolboxEntry]:
@@ -143,18 +136,19 @@ def _plain_files(files: Sequence[SourceFile]) -> Iterator[ToolboxEntry]:
                 yield _entry("runbook", name, path, "", what)
 
 
-def _source_file(path: str, facts: FileFacts) -> Iterator[ToolboxEntry]:
+def _source_file(path: str, facts: FileFacts, builds: BuildFiles) -> Iterator[ToolboxEntry]:
     """What one source file is to a tester: a telling test, a part of a harness, an oracle, a hook, a program."""
     name = path.rsplit("/", 1)[-1]
     role = role_of(path)
     defines = bool(facts.definitions) or facts.language in ("erlang", "clojure", "tcl", "shell")
+    command, within = command_for(path, path, builds)
     if role == "test" and facts.tests:
         under = sum(case.under_fault for case in facts.tests)
         around = next((found for part in reversed(path.split("/")[:-1]) if (found := harness_of(part + "."))), None)  # fmt: skip
         guessed = "fault-injection" if under * 2 > len(facts.tests) else "integration"
         kind = harness_of(name) or around or (guessed if telling(name) >= 0.5 or under * 3 > len(facts.tests) else "unit")  # fmt: skip
-        yield _entry(kind, name, path, _command_for(path, path), f"{len(facts.tests)} tests, {under} while something breaks",
-                     line=facts.tests[0].line)  # fmt: skip
+        yield _entry(kind, name, path, command, f"{len(facts.tests)} tests, {under} while something breaks",
+                     line=facts.tests[0].line, within=within)  # fmt: skip
     elif role in ("test", *_CODE_ROLES) and defines and facts.language not in PROSE:
         hooks = [(line, shown) for kind, line, shown in facts.marks if kind == "fault hook"]
         switches = [(line, shown) for kind, line, shown in facts.marks if kind == "switch" and _SWITCH.search(shown)]  # fmt: skip
@@ -166,7 +160,7 @@ def _source_file(path: str, facts: FileFacts) -> Iterator[ToolboxEntry]:
             line = hooks[0][0] if hooks else facts.definitions[0].line if facts.definitions else 1
             yield _entry(kind, name, path, "", "what a harness is made of", line=line, also=("fault-hook", "fault-injection"))  # fmt: skip
         elif role == "test" and not facts.tests and (telling(name) >= 1 or drives_tests(name)):
-            yield _entry(harness_of(name) or "integration", name, path, _command_for(path, path), "what tests are driven by")  # fmt: skip
+            yield _entry(harness_of(name) or "integration", name, path, command, "what tests are driven by", within=within)  # fmt: skip
         elif hooks and role in ("code", "interface"):
             yield _entry("fault-hook", hooks[0][1][:80], path, "", f"{len(hooks)} or more hooks in product code", line=hooks[0][0])  # fmt: skip
         elif switches and role in ("test", "tooling"):
@@ -202,7 +196,7 @@ def _starts(facts: FileFacts) -> bool:
 
 def _entry(
     kind: str, name: str, path: str, command: str, what: str, *, needs: tuple[str, ...] = (), line: int = 1,
-    also: tuple[str, ...] = (),
+    also: tuple[str, ...] = (), within: str = ".",
 ) -> ToolboxEntry:  # fmt: skip
-    return ToolboxEntry(kind=kind, name=name, path=path, line=line, end_line=line, command=command, what=what, needs=needs,
+    return ToolboxEntry(kind=kind, name=name, path=path, line=line, end_line=line, command=command, what=what, needs=needs, working_directory=within,
                         also=tuple(other for other in also if other != kind))  # fmt: skip

@@ -14,7 +14,7 @@ HARNESSES: tuple[tuple[str, re.Pattern[str]], ...] = tuple((kind, re.compile(rf"
     ("simulation", r"simulat\w*|antithesis|dst|determinis\w*|madsim|turmoil|loom|shuttle|vopr|interaction env|model check\w*|detsim|simnet|\w*sim"),
     ("fault-injection", r"faults?|faulty|fail ?points?|chaos|fail ?overs?|nemes[ie]s|toxiproxy|local tester|kill(?! switch)(?:s|ed|er|ing)?|partition(?:s|ed|ing)?|"
                         r"crash\w*|disrupt\w*|lazyfs|gofail|operations|split brain|byteman|buggify|sabotage|netem|blockade|recover(?:y|s|ing)?|"
-                        r"resilien\w*|disconnect\w*|inject\w*|gremlins?|monkey|byzantine|corrupt\w*|black ?hole\w*|power (?:loss|failure)|torn|churn|"
+                        r"resilien\w*|disconnect\w*|\w+ inject\w*|inject\w* (?:fault|error|fail|delay|latenc|crash)\w*|gremlins?|monkey|byzantine|corrupt\w*|black ?hole\w*|power (?:loss|failure)|torn|churn|"
                         r"instability|unstable|isolat(?:ed|e)|unreachable|minority|failures?|downing|rejoin\w*|flaky network"),
     ("fuzz", r"fuzz\w*|proptest|quick ?check|property (?:based )?tests?|prop|swarm|hypothesis|stateful test"),
     ("e2e", r"e2e|end to end|smoke|acceptance|system tests?|ducktape|ducktests?|stress|soak|torture|longevity|endurance|upgrade tests?|rolling (?:upgrade|update)s?|"
@@ -56,6 +56,11 @@ _HOW_TESTED = re.compile(
 )
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+(?:2e)?|\d+")
 _EDGES = {"e 2 e": "e2e", "e 2e": "e2e", "no race": "norace"}
+# words of harnesses that mean something else: a container that wires objects, a phone on a desk
+_OTHERWISE = re.compile(
+    r"\b(?:dependency|dependencies|constructor|parameters?|service|property|method|bean) inject\w*|\binject(?:able|s|ions?|or)?(?= (?:provider|token|scope|container|module)\b)|"
+    r"\b(?:ios|tvos|watchos|visionos|[a-z]+ ?os) simulator\b"
+)
 
 
 @lru_cache(maxsize=65536)
@@ -66,7 +71,7 @@ def spoken(name: str) -> str:
     words = " ".join(_WORDS.findall(stem)).lower()
     for cut, whole in _EDGES.items():
         words = words.replace(cut, whole)
-    return words
+    return _OTHERWISE.sub("wiring", words)
 
 
 def harness_of(name: str) -> str | None:

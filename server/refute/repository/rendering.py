@@ -144,7 +144,7 @@ def toolbox_text(found: Toolbox, limit: int) -> str:
         facts = [
             part
             for part in (
-                f"run `{entry.command}`" if entry.command else "",
+                f"run `{entry.command}`" + _in_folder(entry.working_directory) if entry.command else "",
                 f"on {entry.trigger}" if entry.trigger else "",
                 entry.status if entry.status != "active" else "",
                 entry.what,
@@ -164,6 +164,10 @@ def toolbox_text(found: Toolbox, limit: int) -> str:
     lines += [f"  {gap}" for gap in found.gaps[:15]]
     lines.append(f"left out: {_counted(found.left_out)}")
     return _bounded(lines, limit, "the toolbox")
+
+
+def _in_folder(folder: str) -> str:
+    return f" in {folder}" if folder != "." else ""
 
 
 def scope_text(found: ChangeScope, limit: int) -> str:

@@ -8,8 +8,10 @@ import json
 import re
 from collections.abc import Iterator
 
+from refute.repository.build_targets import tasks_in
 from refute.repository.file_kinds import role_of
 from refute.repository.models import ToolboxEntry
+from refute.repository.test_commands import BuildFiles
 
 _TEST_WORD = re.compile(
     r"test|check|bench|fuzz|chaos|robust|e2e|integration|smoke|stress|jepsen|verify|lazyfs|gofail|failpoint|simulat|soak|spec|fault|race|coverage|dialyz|ct\b|eunit|valgrind|tsan|proper",
@@ -27,9 +29,14 @@ _NAMED = {
     "build.bazel": ("Bazel", "bazel test //..."), "module.bazel": ("Bazel", "bazel test //..."), "workspace": ("Bazel", "bazel test //..."),
     "go.mod": ("go", "go test ./..."), "pytest.ini": ("pytest", "pytest"), "phpunit.xml.dist": ("PHPUnit", "vendor/bin/phpunit"),
     "phpunit.xml": ("PHPUnit", "vendor/bin/phpunit"), "package.swift": ("swift", "swift test"), "composer.json": ("composer", "composer test"),
-    "pyproject.toml": ("pytest", "pytest"), "setup.cfg": ("pytest", "pytest"), "gemfile": ("bundler", "bundle exec rake"), "erlang.mk": ("erlang.mk", "make tests"),
+    ".rspec": ("RSpec", "bundle exec rspec"), "pyproject.toml": ("pytest", "pytest"), "setup.cfg": ("pytest", "pytest"), "gemfile": ("bundler", "bundle exec rake"), "erlang.mk": ("erlang.mk", "make tests"),
     "meson.build": ("meson", "meson test"), "dune-project": ("dune", "dune test"), "stack.yaml": ("stack", "stack test"),
 }  # fmt: skip
+_DOTNET = (".sln", ".slnx")
+# a build file of a part alone: the one at the root, or the folder's own, runs its tests
+_OF_PARTS = frozenset({
+    "pom.xml", "cargo.toml", "build.gradle", "build.gradle.kts", "build.bazel", "cmakelists.txt", "go.mod", "mix.exs",
+})  # fmt: skip
 _SCRIPT = re.compile(r"(^|/)(run)?_?-?(test|tests|unit|runtest[\w-]*|check|suites?|fuzz\w*|chaos\w*|bench\w*|stress\w*|e2e\w*|jepsen\w*|soak\w*|verify\w*)[\w.-]*$|"
                      r"[\w.-]*(test|fuzz|chaos|stress|bench|jepsen|faults?|kill|crash|simulat|verify|suites|compat|sanity|regress|soak|cluster)[\w.-]*\.(sh|py|rb|bash|pl|ts|js)$|(^|/)scripts?/[\w.-]*(test|fuzz|bench)[\w.-]*$", re.I)  # fmt: skip
 # Scripts whose name tells nothing: their text does.
@@ -55,9 +62,11 @@ _TRIGGERS = (
     "merge_group",
     "workflow_run",
 )
+_INSTALLS = re.compile(r"\b(?:pip3?|pipx|uv|brew|apt|apt-get|gem|npm|composer) (?:install|require)\b")
 _RUN_LINE = re.compile(r"^\s*(?:-\s*)?(?:run|script|command|commands?):\s*(.*)$")
 _COMMAND = re.compile(r"(?:^|\s)((?:make|just|go test|cargo (?:test|nextest|xtask)|tox|nox|pytest|npm (?:run|test)|yarn|pnpm|mvn|\./mvnw|\./gradlew|gradle|bazel test|"
-                      r"mix (?:test|ci)|rake|bundle exec|rebar3|ctest|dotnet test|lein|sbt|\./runtest[\w-]*|python -m pytest|swift test|zig build)\b[^\n]{0,140})")  # fmt: skip
+                      r"mix (?:test[\w.]*|ci|coveralls[\w.]*)|rake|bundle exec|rebar3|ctest|dotnet test|lein|sbt|\./runtest[\w-]*|python -m pytest|swift test|zig build|"
+                      r"composer (?:run |test|ci)|(?:\./)?vendor/bin/(?:phpunit|pest)|xcodebuild|(?:\./)?mill|bin/(?:rspec|rake|rails test)|\./scripts?/test)(?![\w/.-])[^\n]{0,140})")  # fmt: skip
 
 
 def is_opened(path: str) -> bool:
@@ -67,6 +76,7 @@ def is_opened(path: str) -> bool:
         return False
     return (
         name in _NAMED
+        or name.endswith(_DOTNET)
         or (name.endswith(".mk") and _TEST_WORD.search(name) is not None)
         or name.startswith(("makefile", "justfile", "readme", "gnumakefile"))
         or role_of(path) == "ci"
@@ -81,7 +91,7 @@ def _is_script(path: str) -> bool:
     return "." not in name or name.endswith((".sh", ".bash", ".py", ".rb", ".pl", ".ts", ".js"))
 
 
-def entries_of_file(path: str, text: str) -> Iterator[ToolboxEntry]:
+def entries_of_file(path: str, text: str, builds: BuildFiles | None = None) -> Iterator[ToolboxEntry]:
     """What one build file, script or workflow offers; nothing of it is run."""
     name = path.rsplit("/", 1)[-1].lower()
     folder = path.rpartition("/")[0] or "."
@@ -94,32 +104,71 @@ def entries_of_file(path: str, text: str) -> Iterator[ToolboxEntry]:
         yield from _targets(path, text, folder, "just" if name.startswith("just") else "make")
     elif name == "package.json":
         yield from _package(path, text, folder)
+    elif name.endswith(_DOTNET):
+        if path.count("/") <= 1:
+            yield _runner("dotnet", path, 1, f"dotnet test {path}", ".")
+    elif name in ("build.zig", "build.sbt", "rakefile", "mix.exs", "composer.json"):
+        if name not in _OF_PARTS or path.count("/") < 2:
+            yield from _tasks(name, path, text, folder)
     elif name in _NAMED:
         if name in ("pyproject.toml", "setup.cfg") and "pytest" not in text:
             return
         if name == "cmakelists.txt" and not re.search(r"enable_testing|add_test|gtest", text):
             return
-        if (
-            name
-            in (
-                "pom.xml",
-                "cargo.toml",
-                "build.gradle",
-                "build.gradle.kts",
-                "build.bazel",
-                "cmakelists.txt",
-                "go.mod",
-                "mix.exs",
-            )
-            and path.count("/") > 1
-        ):
+        if name in _OF_PARTS and path.count("/") > 1:
             return
         tool, command = _NAMED[name]
+        if command.startswith("./gradlew") and builds is not None:
+            command, folder = _gradle(folder, builds)
+        if (
+            name == "gemfile"
+            and builds is not None
+            and not builds.has("rakefile", folder=folder.removeprefix("."))
+        ):
+            command = "bundle exec rspec" if builds.has(".rspec", folder=folder.removeprefix(".")) else ""
         line = next((n for n, row in enumerate(text.split("\n"), 1) if _TEST_WORD.search(row)), 1)
         yield ToolboxEntry(kind="test-runner", name=f"{tool}: {path}", path=path, line=line, end_line=line, command=command,
                            working_directory=folder, needs=(tool,), what=_tox(text) if name == "tox.ini" else "", seed=_seed(text))  # fmt: skip
     elif _is_a_test_script(path, text):
         yield _script(path, text)
+
+
+def _gradle(folder: str, builds: BuildFiles) -> tuple[str, str]:
+    """The command and its working directory: the wrapper stands in one folder, the build in another."""
+    if folder != "." and builds.has("gradlew", folder=folder):
+        return "./gradlew test", folder
+    gradle = "./gradlew" if builds.has("gradlew") else "gradle"
+    return (f"{gradle} test", ".") if folder == "." else (f"{gradle} -p {folder} test", ".")
+
+
+def _runner(tool: str, path: str, line: int, command: str, folder: str, what: str = "") -> ToolboxEntry:
+    return ToolboxEntry(kind="test-runner", name=f"{tool}: {path}", path=path, line=line, end_line=line, command=command,
+                        working_directory=folder, needs=(tool,), what=what)  # fmt: skip
+
+
+_ASKED_BY_NAME = frozenset(
+    {"build.zig", "rakefile", "composer.json"}
+)  # without a test task, nothing runs tests
+
+
+def _tasks(name: str, path: str, text: str, folder: str) -> Iterator[ToolboxEntry]:
+    """The whole suite, and a task of its own for each harness, by the names that the build file gives them."""
+    tool, command = _NAMED[name]
+    asked, found = tasks_in(name, text)
+    tests = [row for row in found if _TEST_WORD.search(row[0])]
+    if name in _ASKED_BY_NAME and not tests:
+        return
+    first = min(tests, key=lambda row: (row[0] not in ("test", "tests", "spec"), not row[0].startswith(("test", "spec"))), default=None)  # fmt: skip
+    if name in _ASKED_BY_NAME and first is not None:
+        command = f"{asked} {first[0]}"
+    line = first[1] if first else next((n for n, row in enumerate(text.split("\n"), 1) if _TEST_WORD.search(row)), 1)  # fmt: skip
+    names = ", ".join(dict.fromkeys(task for task, _ in tests))[:300]
+    yield _runner(tool, path, line, command, folder, f"tasks: {names}" if names else "")
+    for task, line in dict(reversed(tests)).items():
+        kinds = _kinds_of(task)
+        if kinds and not re.search(r"(?:^|[:_-])build$", task):
+            yield ToolboxEntry(kind=kinds[0], name=f"{asked} {task}", path=path, line=line, end_line=line,
+                               command=f"{asked} {task}", working_directory=folder, needs=(tool,))  # fmt: skip
 
 
 def _is_a_test_script(path: str, text: str) -> bool:
@@ -228,7 +277,9 @@ def _workflow(path: str, text: str) -> Iterator[ToolboxEntry]:
     commands = [
         (number, found.group(1).strip())
         for number, line in enumerate(lines, 1)
-        if (found := _COMMAND.search(line)) and not line.lstrip().startswith("#")
+        if (found := _COMMAND.search(line))
+        and not line.lstrip().startswith("#")
+        and not _INSTALLS.search(line)
     ]
     tests = [row for row in commands if _TEST_WORD.search(row[1])] or commands
     masked = next((number for number, line in enumerate(lines, 1) if _RETRIES.search(line)), 0)

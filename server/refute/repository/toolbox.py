@@ -19,6 +19,7 @@ from refute.repository.related_tests import strength_of
 from refute.repository.runners import entries_of_file, is_opened
 from refute.repository.sentences import words_of
 from refute.repository.survey import Survey, survey
+from refute.repository.test_commands import BuildFiles
 from refute.repository.toolbox_order import ranked
 
 _EXPECTED = (
@@ -47,9 +48,10 @@ def discover_toolbox(snapshot: RepositorySnapshot, *, claims: ClaimSet | None = 
         for file, data in snapshot.contents(f for f in snapshot.files if is_opened(f.path))
     }
     entries: list[ToolboxEntry] = []
+    builds = BuildFiles.of(file.path for file in snapshot.files)
     for path, text in opened.items():
-        entries += entries_of_file(path, text)
-    entries += places_for_tests(snapshot.files, surveyed)
+        entries += entries_of_file(path, text, builds)
+    entries += places_for_tests(snapshot.files, surveyed, builds)
     kept = [_filled(entry, opened) for entry in ranked(_marked_deprecated(entries, opened))]
     present = {entry.kind for entry in kept} | {also for entry in kept for also in entry.also}
     notes = list(notices(snapshot))
