@@ -77,18 +77,13 @@ def _add_chunk(chunk: Chunk, pairing: Pairing) -> None:
             return
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError):
         pass
-    last = chunk.first + len(chunk.lines) - 1
     for number, line in enumerate(chunk.lines, chunk.first):
         if not line.strip():
             continue
         try:
             event = json_text.loads(line)
         except json.JSONDecodeError as error:
-            if chunk.unended and number == last:
-                pairing.dropped_partial_line = True
-                pairing.notes.append(f"line {number} was cut off and is left out")
-            else:
-                pairing.complain(f"not JSON: {error}", number)
+            pairing.unreadable(f"not JSON: {error}", number, chunk)
             continue
         try:
             _add_events([event], number, pairing)

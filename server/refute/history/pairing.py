@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from refute.history.columns import FAIL, INFO, OK, OPEN, Codes, Columns, OperationTable
 from refute.history.error import HistoryError
 from refute.history.history import Completeness, History
+from refute.history.text_source import Chunk
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,6 +99,14 @@ class Pairing:
         if self.on_bad_line == "error":
             raise HistoryError(what, where=f"{self.source}:{line}", hint=hint)
         self.bad[what.partition(":")[0]] += 1
+
+    def unreadable(self, what: str, line: int, chunk: Chunk) -> None:
+        """Complains of a line; one that was cut off at the end of the file is noted and left out."""
+        if chunk.unended and line == chunk.first + len(chunk.lines) - 1 and line > 1:
+            self.dropped_partial_line = True
+            self.notes.append(f"line {line} was cut off and is left out")
+        else:
+            self.complain(what, line)
 
     def history(self) -> History:
         """The history: operations sorted by invocation, the open ones `info`. O(n log n).

@@ -23,10 +23,10 @@ from refute.history.formats.event_columns import (
     joined,
 )
 
-_SHAPES_AT_MOST = 8
-_MISSES_AT_MOST = 100
+_SHAPES_AT_MOST = 8  # every further one is tried on every line
+_MISSES_AT_MOST = 100  # lines that taught nothing; where so many look like no other, none will
 _LOOKED_AT = 4  # lines of a block without a shape that may teach one
-_KNOWN_AT_MOST = 50_000
+_KNOWN_AT_MOST = 50_000  # cells of a column that are remembered
 
 _ATOM = rb'[^\s,()\[\]{}";\\]++'
 _NAME = re.compile(_ATOM)

@@ -21,8 +21,8 @@ WALL_CLOCK = b"; clock: wall"
 """Written above a history in EDN, as Jepsen has no word for it: order between processes is no evidence."""
 
 _WORTH_COLUMNS = 32  # lines; for fewer the setting up of arrays takes longer than reading them one by one
-_BLOCK_LINES = 10_000
-_SPREAD_LIMIT_BYTES = 16 << 20
+_BLOCK_LINES = 10_000  # lines of a list that are read at once
+_SPREAD_LIMIT_BYTES = 16 << 20  # of maps over several lines, which the parser reads at some MB a second
 
 
 @dataclass(frozen=True)
@@ -122,17 +122,12 @@ def _add_columns(lines: list[bytes], first: int, events: Events, notation: _Nota
 
 
 def _add_one_by_one(chunk: Chunk, events: Events, notation: _Notation) -> None:
-    last = chunk.first + len(chunk.lines) - 1
     for number, line in enumerate(chunk.lines, chunk.first):
         try:
             if _is_written(line):
                 _add_record(notation.parse(line), number, events)
         except (ValueError, RecursionError) as error:
-            if chunk.unended and number == last and number > 1:
-                events.pairing.dropped_partial_line = True
-                events.pairing.notes.append(f"line {number} was cut off and is left out")
-            else:
-                events.pairing.complain(f"cannot be read: {error}", number)
+            events.pairing.unreadable(f"cannot be read: {error}", number, chunk)
 
 
 def _add_record(record: Any, number: int, events: Events) -> None:

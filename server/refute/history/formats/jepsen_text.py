@@ -28,17 +28,12 @@ def read_tabbed(
     events = Events(Pairing(str(path), on_bad_line))
     values = edn.Values()
     for chunk in chunks(path):
-        last = chunk.first + len(chunk.lines) - 1
         for number, line in enumerate(chunk.lines, chunk.first):
             if not line.strip():
                 continue
             match = _TABBED.fullmatch(_without_brackets(line))
             if match is None:
-                if chunk.unended and number == last and number > 1:
-                    events.pairing.dropped_partial_line = True
-                    events.pairing.notes.append(f"line {number} was cut off and is left out")
-                else:
-                    events.pairing.complain("expected process, type, f and value", number)
+                events.pairing.unreadable("expected process, type, f and value", number, chunk)
                 continue
             process, kind, name, rest = match.groups()
             value_text, error = _value_and_error(rest, spaced=b"\t" not in line)

@@ -17,7 +17,6 @@ def read_key_value(path: str | os.PathLike[str], *, on_bad_line: OnBadLine = "er
     opened, closed = pairing.invocations, pairing.completions
     open_rows: dict[Any, int] = {}
     for chunk in chunks(path):
-        last = chunk.first + len(chunk.lines) - 1
         for number, line in enumerate(chunk.lines, chunk.first):
             if not line.strip():
                 continue
@@ -47,10 +46,6 @@ def read_key_value(path: str | os.PathLike[str], *, on_bad_line: OnBadLine = "er
                 closed.output.append(value)
                 closed.time.append(number)
             except (ValueError, KeyError, TypeError) as error:
-                if chunk.unended and number == last and number > 1:
-                    pairing.dropped_partial_line = True
-                    pairing.notes.append(f"line {number} was cut off and is left out")
-                else:
-                    missing = isinstance(error, KeyError)
-                    pairing.complain(f"missing or unknown: {error}" if missing else str(error), number)
+                what = f"missing or unknown: {error}" if isinstance(error, KeyError) else str(error)
+                pairing.unreadable(what, number, chunk)
     return pairing.history()

@@ -33,7 +33,7 @@ _AT_ONCE = frozenset(
     ("restart", "bump", "strobe", "join", "leave", "grow", "shrink", "add", "remove", "truncate", "corrupt",
      "bitflip", "check")
 )  # fmt: skip
-_VALUE_LIMIT = 200
+_VALUE_LIMIT = 200  # characters of what a nemesis said of a fault
 
 
 @dataclass(slots=True)

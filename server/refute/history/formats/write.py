@@ -119,11 +119,8 @@ def write_edn(history: History, path: str | os.PathLike[str]) -> None:
 
 def _micro(micro: Any) -> str:
     if isinstance(micro, (list, tuple)) and micro and isinstance(micro[0], str):
-        return (
-            "["
-            + " ".join([edn.dumps(micro[0], keyword=True), *(edn.dumps(part) for part in micro[1:])])
-            + "]"
-        )
+        name, *parts = micro
+        return f"[{' '.join([edn.dumps(name, keyword=True), *map(edn.dumps, parts)])}]"
     return edn.dumps(micro)
 
 
