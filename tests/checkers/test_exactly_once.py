@@ -8,7 +8,7 @@ import random
 from refute.checkers import run_check
 from refute.history import History, Outcome
 
-from .nightly import many
+from .nightly import how_often, many
 from .scribe import Scribe
 
 NAME = "exactly-once"
@@ -119,33 +119,29 @@ def counter_truth(history: History, value: int) -> bool:
     return any(sum(choice) == value for choice in itertools.product(*choices))
 
 
-def fuzz(seeds: range) -> list[int]:
-    seen = [0, 0]
-    for seed in seeds:
-        rng = random.Random(seed)
-        write = Scribe()
-        amounts = {name: rng.randint(-3, 6) for name in "abcde"}
-        for at in range(rng.randint(1, 8)):
-            name = rng.choice("abcde")
-            outcome = rng.choice(["ok", "info", "info", "fail"])
-            write(at, "add", at, at + 1, key="c", value=amounts[name], outcome=outcome, idempotency_key=name)
-        value = rng.randint(-6, 15)
-        history = write(9, "read", 50, 51, key="c", out=value, final=True).history()
-        if all(o.outcome is Outcome.FAIL for o in history.operations if o.kind == "add"):
-            continue
-        truth = counter_truth(history, value)
-        assert run_check(NAME, history).valid is truth
-        seen[truth] += 1
-    return seen
+def compared(rng: random.Random) -> bool | None:
+    write = Scribe()
+    amounts = {name: rng.randint(-3, 6) for name in "abcde"}
+    for at in range(rng.randint(1, 8)):
+        name = rng.choice("abcde")
+        outcome = rng.choice(["ok", "info", "info", "fail"])
+        write(at, "add", at, at + 1, key="c", value=amounts[name], outcome=outcome, idempotency_key=name)
+    value = rng.randint(-6, 15)
+    history = write(9, "read", 50, 51, key="c", out=value, final=True).history()
+    if all(o.outcome is Outcome.FAIL for o in history.operations if o.kind == "add"):
+        return None
+    truth = counter_truth(history, value)
+    assert run_check(NAME, history).valid is truth
+    return truth
 
 
 def test_counters_agree_with_every_choice_of_unknown_requests() -> None:
-    assert min(fuzz(range(3_000))) > 300
+    assert min(how_often(compared, range(3_000))) > 300
 
 
 @many()
 def test_counters_agree_with_every_choice_of_unknown_requests_at_length(seeds: range) -> None:
-    assert min(fuzz(seeds)) > 400
+    assert min(how_often(compared, seeds)) > 400
 
 
 def list_truth(history: History) -> bool:
@@ -164,31 +160,27 @@ def list_truth(history: History) -> bool:
     return True
 
 
-def fuzz_lists(seeds: range) -> list[int]:
-    seen = [0, 0]
-    for seed in seeds:
-        rng = random.Random(seed)
-        write = Scribe()
-        owner = {name: rng.choice("xyz") for name in "abc"}
-        expected = []
-        for at in range(rng.randint(1, 6)):
-            name = rng.choice("abc")
-            outcome = rng.choice(["ok", "ok", "info", "fail"])
-            write(at, "append", at, at + 1, key="l", value=owner[name], outcome=outcome, idempotency_key=name)
-            expected += [owner[name]] if rng.random() < 0.5 else []
-        history = write(9, "read", 50, 51, key="l", out=expected, final=True).history()
-        if all(o.outcome is Outcome.FAIL for o in history.operations if o.kind == "append"):
-            continue
-        truth = list_truth(history)
-        assert run_check(NAME, history).valid is truth, history.operations
-        seen[truth] += 1
-    return seen
+def compared_lists(rng: random.Random) -> bool | None:
+    write = Scribe()
+    owner = {name: rng.choice("xyz") for name in "abc"}
+    expected = []
+    for at in range(rng.randint(1, 6)):
+        name = rng.choice("abc")
+        outcome = rng.choice(["ok", "ok", "info", "fail"])
+        write(at, "append", at, at + 1, key="l", value=owner[name], outcome=outcome, idempotency_key=name)
+        expected += [owner[name]] if rng.random() < 0.5 else []
+    history = write(9, "read", 50, 51, key="l", out=expected, final=True).history()
+    if all(o.outcome is Outcome.FAIL for o in history.operations if o.kind == "append"):
+        return None
+    truth = list_truth(history)
+    assert run_check(NAME, history).valid is truth, history.operations
+    return truth
 
 
 def test_lists_agree_with_every_choice_of_unknown_requests() -> None:
-    assert min(fuzz_lists(range(3_000))) > 300
+    assert min(how_often(compared_lists, range(3_000))) > 300
 
 
 @many()
 def test_lists_agree_with_every_choice_of_unknown_requests_at_length(seeds: range) -> None:
-    assert min(fuzz_lists(seeds)) > 400
+    assert min(how_often(compared_lists, seeds)) > 400
