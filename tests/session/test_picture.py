@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -205,3 +206,14 @@ def test_conflicts_are_the_same_from_the_answer_and_from_disk(failing: Session) 
     (conflict,) = recorded_conflicts(results)
     assert conflict.sentence == results[0]["anomalies"][0]["sentence"]
     assert conflict.operations
+
+
+def test_a_finding_without_a_fault_says_that_the_client_may_misread(failing: Session, tmp_path: Path) -> None:
+    assert "misreads" not in (failing.folder / "findings" / "S1.md").read_text()
+    session = Session.open(shutil.copytree(failing.folder, tmp_path / "session"))
+    path = session.scenario_folder("S1") / "verdict.json"
+    verdict = json.loads(path.read_text())
+    verdict["reasons"].append({"code": "fails-without-fault", "sentence": "the control fails too"})
+    path.write_text(json.dumps(verdict))
+    write_report(session)
+    assert "the\nplan's client misreads it (`output`" in (session.folder / "findings" / "S1.md").read_text()
