@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from refute.repository.claims import extract_claims
 from refute.repository.mirror import open_repository
 from refute.repository.scoring import read_rows
 
-FIRST = 30
+FIRST, ENOUGH = 30, 24
+IN_PLAN = 2  # the least grade of a claim that belongs in a plan
 JUDGED = Path(__file__).parents[1] / "tests" / "repository" / "gold" / "first"
 
 
@@ -40,24 +43,33 @@ def main() -> None:
         said = {(row["path"], row["line"]): row for row in rows}
         with open_repository(place, revision=rows[0]["commit"]) as snapshot:
             found = extract_claims(snapshot)
-        shown = found.claims[: min(found.top, FIRST)]
-        judged = [said.get((claim.path, claim.line)) for claim in shown]
-        counts = Counter(
-            "unjudged" if row is None else "in a plan" if row["in_plan"] else "not" for row in judged
-        )
-        kinds.update(row["noise"] for row in judged if row is not None and not row["in_plan"])
-        sums.update(counts)
-        print(
-            f"{listed.stem:32} shown {len(shown):>2}: {counts['in a plan']:>2} in a plan, "
-            f"{counts['not']:>2} not, {counts['unjudged']:>2} unjudged"
-        )
-    told = sums["in a plan"] + sums["not"]
-    print(
-        f"all: {sums['in a plan']} of {told} judged, {100 * sums['in a plan'] / max(told, 1):.0f} % "
-        f"({sums['unjudged']} unjudged)"
-    )
+        judged = [said.get((claim.path, claim.line)) for claim in found.claims[:FIRST]]
+        kinds.update(row.get("noise", "?") for row in judged if row is not None and row["grade"] < IN_PLAN)
+        first, shown = counted(judged), counted(judged[: found.top])
+        sums.update({f"first {name}": count for name, count in first.items()})
+        sums.update({f"shown {name}": count for name, count in shown.items()})
+        sums["repositories"] += 1
+        sums["with 24"] += first["in a plan"] >= ENOUGH
+        print(f"{listed.stem:32} first {FIRST}: {told(first)}; shown {min(found.top, FIRST)}: {told(shown)}")
+    for name in ("first", "shown"):
+        good, bad, unjudged = (sums[f"{name} {kind}"] for kind in ("in a plan", "not", "unjudged"))
+        share = 100 * good / max(good + bad, 1)
+        print(f"{name}: {good} of {good + bad} judged are in a plan, {share:.0f} % ({unjudged} unjudged)")
+    print(f"{ENOUGH} or more of the first {FIRST}: {sums['with 24']} of {sums['repositories']} repositories")
     if asked.noise:
         print("not in a plan: " + ", ".join(f"{kind} {count}" for kind, count in kinds.most_common()))
+
+
+def counted(judged: Sequence[Mapping[str, Any] | None]) -> Counter[str]:
+    """How many of these claims belong in a plan, how many do not, and of how many nobody said."""
+    return Counter(
+        "unjudged" if row is None else "in a plan" if row["grade"] >= IN_PLAN else "not" for row in judged
+    )
+
+
+def told(counts: Counter[str]) -> str:
+    """The counts in words."""
+    return f"{counts['in a plan']} in a plan, {counts['not']} not, {counts['unjudged']} unjudged"
 
 
 if __name__ == "__main__":

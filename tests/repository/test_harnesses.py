@@ -142,6 +142,14 @@ def test_only_the_erlang_of_a_folder_named_deps_is_the_products_own() -> None:
     assert role_of("deps/jemalloc/src/arena.c") == "vendored"
 
 
+@pytest.mark.parametrize(
+    "path", ["src/sqlite3.h", "include/stb_ds.h", "lib/http_parser.c", "www/jquery-3.7.js"]
+)
+def test_a_library_of_one_file_is_another_products_wherever_it_was_copied_to(path: str) -> None:
+    assert role_of(path) == "vendored"
+    assert role_of(f"{path.rsplit('/', 1)[0]}/our_{path.rsplit('/', 1)[1]}") != "vendored"
+
+
 def test_a_test_of_scala_is_found_with_its_sentence() -> None:
     lines = ['"the shard" must {', '  "hand over after a crash" in {', "    assert(true)", "  }", "}"]
     assert [(case.name, case.line, case.under_fault) for case in cases_in(lines, "scala", [])] == [

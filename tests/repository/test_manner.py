@@ -8,7 +8,7 @@ import pytest
 
 from refute.repository.claims import extract_claims
 from refute.repository.facts import Statement
-from refute.repository.manner import by_manner, manner
+from refute.repository.manner import manner
 from refute.repository.mirror import open_repository
 from refute.repository.ranking import Candidate
 from refute.repository.weighing import weigh
@@ -61,15 +61,6 @@ def test_a_mere_default_loses_and_one_that_promises_does_not() -> None:
 def test_stubs_of_other_peoples_types_lose() -> None:
     text = "Slow receivers must be dropped until they acknowledge."
     assert manner(said(text, path="types/ws.d.ts")) < manner(said(text, path="src/ws.ts")) == 0
-
-
-def test_the_order_follows_the_manner() -> None:
-    noise = said("Data may be lost if")
-    claim = said("An acknowledged write is never lost.")
-    assert [row.statement.text for row in by_manner([noise, claim])] == [
-        claim.statement.text,
-        noise.statement.text,
-    ]
 
 
 @pytest.mark.parametrize(

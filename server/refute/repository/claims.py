@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate
 
 from refute.repository.clusters import near_duplicates
 from refute.repository.contradictions import find_contradictions
 from refute.repository.descriptions import plain
-from refute.repository.facts import LEAST_SCORE
 from refute.repository.falsifiers import falsifier_of
 from refute.repository.fingerprint import room_version
 from refute.repository.learned_category import category_in
 from refute.repository.learned_worth import by_learned_worth
 from refute.repository.lexicon import CATEGORIES
-from refute.repository.manner import by_manner
 from refute.repository.mirror import RepositorySnapshot
 from refute.repository.models import Claim, ClaimSet, Place, Threshold
 from refute.repository.notices import notices
@@ -30,21 +30,10 @@ from refute.repository.telling_code import RULES as CODE_RULES
 from refute.repository.weighing import conditions_of, default_of, polarity_of, threshold_of
 
 _MOST_COMPARED = 6000
-MOST_SHOWN, LEAST_SHOWN = 40, 10
-# Of the first thirty that a reader judged (tests/repository/gold/first), half of what is worth less promised
-# nothing: where a repository promises little, the first answer is short, and the rest waits to be asked for.
-PROMISING = 2.9
-_CONFIDENCE = {
-    "document": 0.8,
-    "doc-comment": 0.8,
-    "setting": 0.75,
-    "code-comment": 0.65,
-    "assertion": 0.6,
-    "error": 0.55,
-    "test-name": 0.45,
-    "log": 0.35,
-    "code": 0.4,
-}
+MOST_SHOWN, LEAST_SHOWN = 40, 15
+# The first answer is as long as four in five of its claims are likely to belong in a test plan: where a
+# repository promises little it is short, and the rest waits to be asked for.
+LIKELY = 0.8
 _RULES = {
     "assertion": "an assertion or panic says what must hold",
     "error": "an error message says what is refused",
@@ -56,7 +45,7 @@ _RULES = {
 def extract_claims(snapshot: RepositorySnapshot, *, top: int | None = None, keep: int = 600) -> ClaimSet:
     """The claims of a snapshot in rank order: `top` are shown, `keep` are held for those who ask on.
 
-    Without `top`, those that promise enough are shown: at most 40, at least 10.
+    Without `top`, as many are shown as are likely to belong in a test plan: at most 40, at least 15.
 
     Every quote has been compared with the lines at its citation, read anew; one that differs is withheld and
     counted. The answer for the same content is remembered, so that asking again is quick.
@@ -95,12 +84,18 @@ def _shown(promising: int, top: int | None) -> int:
     return top if top is not None else max(LEAST_SHOWN, min(MOST_SHOWN, promising))
 
 
+def _promising(confidences: Sequence[float]) -> int:
+    """How many of the first are shown unasked: the most whose mean confidence is high enough."""
+    sums = accumulate(confidences[:MOST_SHOWN])
+    return max((count for count, total in enumerate(sums, 1) if total >= LIKELY * count), default=0)
+
+
 def claims_of(
     snapshot: RepositorySnapshot, surveyed: Survey, *, top: int | None = None, keep: int
 ) -> ClaimSet:
     """As `extract_claims`, from a survey that is at hand."""
     rows = candidates(surveyed.files)
-    clusters = near_duplicates(by_manner(by_learned_worth(rows[:_MOST_COMPARED])))
+    clusters = near_duplicates(by_learned_worth(rows[:_MOST_COMPARED]))
     order = ranked(clusters, keep)
     tests = TestIndex(surveyed.files)
     quotes = _Quotes(snapshot, order)
@@ -112,7 +107,7 @@ def claims_of(
             withheld += 1
         else:
             claims.append(claim)
-    promising = sum(claim.score >= PROMISING for claim in claims)
+    promising = _promising([claim.confidence for claim in claims])
     counted = Counter(claim.category for claim in claims)
     notes = list(notices(snapshot))
     if surveyed.cache_problem:
@@ -187,7 +182,6 @@ def _claim(
         Place(path=other.path, line=other.statement.line, end_line=other.statement.end_line)
         for other in cluster[1:]
     ]
-    confidence = min(0.98, _CONFIDENCE.get(row.channel, 0.5) + 0.04 * max(0.0, min(row.score - 5.0, 4.0)))
     verb = "shows" if row.channel == "code" else "says"
     reasons = [f"{row.channel}", *(f"{verb} {name!r}" for name in row.reasons[:4])]
     if len(places):
@@ -217,7 +211,7 @@ def _claim(
         threshold=Threshold(value=threshold[0], unit=threshold[1]) if threshold else None,
         explicit=row.channel not in _RULES and row.channel != "code",
         rule=CODE_RULES.get(row.reasons[0], "") if row.channel == "code" else _RULES.get(row.channel, ""),
-        confidence=round(confidence if row.score >= LEAST_SCORE else 0.2, 2),
+        confidence=round(1 / (1 + math.exp(-head.worth)), 2),
         reasons=tuple(reasons),
         falsified_by=falsifier_of(category, row.text),
         also_at=tuple(places[:12]),

@@ -56,6 +56,11 @@ COMMENTED = frozenset({
 _VENDORED = re.compile(
     r"(^|/)(vendor|vendored|third[_-]?party|thirdparty|node_modules|deps(?!/\w+/[^.]*\.(?:erl|hrl|exs?|8|5)$)|external|contrib/lua|bower_components|"
     r"site-packages|Godeps|extern|3rdparty|submodules|subprojects)/", re.I)  # fmt: skip
+# libraries of one or two files, which are copied to wherever they are used
+_COPIED = re.compile(
+    r"(^|/)(sqlite3(ext)?\.[ch]|stb_\w+\.h|miniz\.[ch]|catch(2|_amalgamated)?\.(hpp|cpp)|doctest\.h|u(thash|tlist|tarray|tstring)\.h|"
+    r"k(hash|list|vec|btree)\.h|cJSON\.[ch]|jsmn\.h|(pico)?http_?parser\.[ch]|linenoise\.[ch]|tinyxml2?\.(h|cpp)|duktape\.[ch]|"
+    r"jquery[\w.-]*\.js)$", re.I)  # fmt: skip
 _GENERATED = re.compile(
     r"(\.pb\.(go|cc|h|gw\.go|rs)|_pb2(_grpc)?\.py|_pb\.(js|ts|d\.ts)|\.g\.(cs|dart)|\.gen\.\w+|_generated?\.\w+|"
     r"zz_generated[\w.]*|\.min\.(js|css)|-lock\.\w+|\.lock|_string\.go|bindata\.go|\.designer\.cs|"
@@ -127,7 +132,7 @@ def language_of(path: str) -> str:
 def role_of(path: str) -> Role:
     """The part that the file plays; the first rule that fits decides, from the least telling to the most."""
     language = language_of(path)
-    if _VENDORED.search(path):
+    if _VENDORED.search(path) or _COPIED.search(path):
         return "vendored"
     if _GENERATED.search(path):
         return "generated"

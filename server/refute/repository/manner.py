@@ -9,8 +9,6 @@ Each is told by how a sentence is said, not by what it is about.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from refute.repository.ranking import Candidate
@@ -99,13 +97,6 @@ def under_failure(text: str) -> float:
     possible = _possible(text)
     said = _FAILING in possible and _BECOMING in possible and _GOES_WRONG.search(text)
     return 0.2 if said and _BECOMES.search(text) else 0.0
-
-
-def by_manner(rows: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates with what their manner of speaking takes off, best first."""
-    judged = [replace(row, worth=row.worth + manner(row) + under_failure(row.statement.text)) for row in rows]
-    judged.sort(key=lambda row: (-row.worth, row.path, row.statement.line))
-    return judged
 
 
 def manner(row: Candidate) -> float:

@@ -63,7 +63,11 @@ class RelatedTest(Fact):
 
 
 class Claim(Fact):
-    """One promise of the product, cited. `quote` is exactly the text of the cited lines."""
+    """One promise of the product, cited.
+
+    `quote` is exactly the text of the cited lines. `score` is the logarithm of the odds that a reader would
+    put the claim in a test plan, `confidence` the same as a probability.
+    """
 
     id: str
     rank: int
