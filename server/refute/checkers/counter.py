@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from itertools import accumulate
 
 from refute.checkers.judgement import Judgement
-from refute.checkers.kinds import effect_end, is_number
+from refute.checkers.kinds import effect_end, ended, is_number
 from refute.checkers.observation import observations
 from refute.checkers.result import Budget, Result
 from refute.history import History, Operation, Outcome, hashable
@@ -78,7 +78,7 @@ def check(history: History, *, budget: Budget, initial: float = 0) -> Result:
             continue
         judgement.judged += 1
         up_sure, up_maybe, down_sure, down_maybe = bounds[key]
-        end = 2**62 if read.completed_ns is None else read.completed_ns
+        end = ended(read)
         least = initial + up_sure.before(read.invoked_ns) + down_maybe.until(end)
         most = initial + up_maybe.until(end) + down_sure.before(read.invoked_ns)
         slack = _rounding(value, least, most)

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from refute.checkers.judgement import MAX_ANOMALIES
 from refute.checkers.kinds import Kinds
 from refute.checkers.result import Anomaly
 from refute.history import Operation
-
-MAX_ANOMALIES = 20
 
 
 @dataclass

@@ -107,6 +107,11 @@ def effect_end(operation: Operation) -> int:
     return NEVER
 
 
+def ended(operation: Operation) -> int:
+    """When an operation was over for whoever asked, whatever came of it; NEVER where it stayed open."""
+    return NEVER if operation.completed_ns is None else operation.completed_ns
+
+
 def business_key(operation: Operation) -> Any:
     """What makes two attempts one: `extra.idempotency_key`, else the key."""
     return operation.extra.get("idempotency_key", operation.key)

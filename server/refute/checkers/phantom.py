@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 from refute.checkers.judgement import Judgement
-from refute.checkers.kinds import NEVER, Kinds, is_collection, is_number, kinds, written
+from refute.checkers.kinds import Kinds, ended, is_collection, is_number, kinds, written
 from refute.checkers.observation import (
     consumed_elements,
     element_name,
@@ -46,7 +46,7 @@ def check(
     fine: dict[tuple[Hashable, bool], set[Hashable]] = defaultdict(set)
     used = list(whole)
     start = {hashable(value) for value in (initial if is_collection(initial) else (initial,))}
-    by_end = sorted(_values(history, known), key=lambda found: _end(found[0]))
+    by_end = sorted(_values(history, known), key=lambda found: ended(found[0]))
     for read, key, values in by_end:
         used.append(read)
         own = writes.get(hashable(key), []) if hashable(key) in writes else whole
@@ -83,10 +83,6 @@ def _values(history: History, known: Kinds) -> Iterator[tuple[Operation, Any, li
             yield operation, operation.key, [element for _, element in consumed_elements([operation], known)]
 
 
-def _end(read: Operation) -> int:
-    return NEVER if read.completed_ns is None else read.completed_ns
-
-
 def _is_count(value: Any, writes: list[Operation]) -> bool:
     adds = all(o.kind in ("add", "increment", "incr") for o in writes)
     return bool(writes) and adds and is_number(value)
@@ -121,6 +117,6 @@ def _judge(
     elif not possible:
         sentence = f"the {reader} returned {value!r}, which only a write that is said to have failed wrote"
         judgement.found("aborted-read", sentence, (*makers, read))
-    elif history.clock != "wall" and all(maker.invoked_ns > _end(read) for maker in possible):
+    elif history.clock != "wall" and all(maker.invoked_ns > ended(read) for maker in possible):
         sentence = f"the {reader} returned {value!r} before anybody had begun to write it"
         judgement.found("future-read", sentence, (*possible, read))

@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from refute.checkers.judgement import Judgement
-from refute.checkers.kinds import effect_end, is_collection, kinds
+from refute.checkers.kinds import NEVER, effect_end, ended, is_collection, kinds
 from refute.checkers.observation import element_names, observations, write_name
 from refute.checkers.result import Budget, Result
 from refute.history import History, Operation, Outcome, hashable, recorded
@@ -21,7 +21,7 @@ class _Element:
     """One element: its adds, from when on it is known to be in, and the reads that (do not) show it."""
 
     adds: list[Operation]
-    known_ns: int = 2**62
+    known_ns: int = NEVER
     known_by: Operation | None = None
     last_present: Operation | None = None
     last_absent: Operation | None = None
@@ -126,10 +126,10 @@ def _place(judgement: Judgement, found: _Object) -> None:
                 found.elements[name].last_present = read
         settled |= names
     settled = set()
-    for read, names in sorted(found.reads, key=lambda item: _end(item[0])):
+    for read, names in sorted(found.reads, key=lambda item: ended(item[0])):
         for name in names - settled:
             if name in found.elements:
-                found.elements[name].known_ns, found.elements[name].known_by = _end(read), read
+                found.elements[name].known_ns, found.elements[name].known_by = ended(read), read
         settled |= names
     for element in found.elements.values():
         for add in element.adds:
@@ -144,10 +144,6 @@ def _place(judgement: Judgement, found: _Object) -> None:
             place += 1
         for name in known - names:
             found.elements[name].last_absent = read
-
-
-def _end(operation: Operation) -> int:
-    return 2**62 if operation.completed_ns is None else operation.completed_ns
 
 
 def _judge(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from refute.checkers.catalog import CheckerError
 from refute.checkers.judgement import Judgement
-from refute.checkers.kinds import is_number
+from refute.checkers.kinds import NEVER, is_number
 from refute.checkers.result import Budget, Result
 from refute.checkers.windows import fault_intervals, window
 from refute.history import History, Operation, Outcome
@@ -198,7 +198,7 @@ def _judge_recovery(
     faults = fault_intervals(history)
     # What is healed while another fault is on has nothing to recover into yet.
     heals = sorted({end for _, end in faults if not any(start <= end < stop for start, stop in faults)})
-    heals = [heal for heal in heals if heal < 2**62]
+    heals = [heal for heal in heals if heal < NEVER]
     if not heals:
         judgement.cannot("no fault was healed, so that there is no recovery to measure")
         return []
@@ -207,7 +207,7 @@ def _judge_recovery(
     operations = [o for o in history.operations if not wanted or o.kind in wanted]
     times: list[float | None] = []
     for heal in heals:
-        again = min((start for start, _ in faults if start > heal), default=2**62)
+        again = min((start for start, _ in faults if start > heal), default=NEVER)
         after = [o for o in operations if heal <= o.invoked_ns < again]
         run = _first_run(after, good)
         took = ((run[0].completed_ns or run[0].invoked_ns) - heal) / 1e6 if run else None

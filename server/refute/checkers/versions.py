@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
-from refute.checkers.kinds import Kinds, effect_end, written
+from refute.checkers.kinds import NEVER, Kinds, effect_end, written
 from refute.checkers.observation import observations
 from refute.history import History, Operation, Outcome, hashable
 
-ALWAYS = -(2**62)
+ALWAYS = -NEVER
 
 
 class Version(NamedTuple):
@@ -83,7 +83,7 @@ class Versions:
             number = _number(write)
             if number is not None:
                 return Version(2 * number, 2 * number, write)
-            return Version(ALWAYS, 2**62, write)
+            return Version(ALWAYS, NEVER, write)
         return self._timed(write)
 
     def _timed(self, write: Operation) -> Version:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from refute.checkers.catalog import CheckerError
+from refute.checkers.kinds import NEVER
 from refute.history import FaultPhase, History, Operation, Phase
 
 WINDOWS = ("all", "main", "baseline", "fault", "healthy")
@@ -19,7 +20,7 @@ def fault_intervals(history: History) -> list[tuple[int, int]]:
             begun.setdefault(event.fault, event.time_ns)
         elif event.phase is FaultPhase.HEALED and event.fault in begun:
             found.append((begun.pop(event.fault), event.time_ns))
-    return [*found, *((start, 2**62) for start in begun.values())]
+    return [*found, *((start, NEVER) for start in begun.values())]
 
 
 def window(history: History, during: str) -> Callable[[Operation], bool]:

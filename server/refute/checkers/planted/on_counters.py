@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from refute.checkers.exact_counts import requests
-from refute.checkers.kinds import NEVER, effect_end, is_number
+from refute.checkers.kinds import effect_end, ended, is_number
 from refute.checkers.planted.ground import Ground, Plot, shuffled
 from refute.checkers.planted.operator import Operator, Planting, always, model_in
 from refute.history import Operation, Outcome
@@ -19,7 +19,7 @@ PLACES = 8
 
 def _counter_bounds(plot: Plot, read: Operation, initial: Any) -> tuple[float, float]:
     adds = [o for o in plot.operations if o.kind in ("add", "increment", "incr")]
-    end = NEVER if read.completed_ns is None else read.completed_ns
+    end = ended(read)
     least = most = initial
     for request in requests(adds, by_key=False):
         amount = 1 if request.attempts[0].input is None else request.attempts[0].input

@@ -10,7 +10,7 @@ from typing import Any
 
 from refute.checkers.boundary import markers_of
 from refute.checkers.fairness import jain
-from refute.checkers.kinds import effect_end
+from refute.checkers.kinds import NEVER, effect_end
 from refute.checkers.planted.ground import Ground, shuffled
 from refute.checkers.planted.operator import Operator, Planting, always
 from refute.checkers.windows import fault_intervals, window
@@ -200,7 +200,7 @@ def slow_recoveries(ground: Ground, rng: Random) -> Iterator[Planting]:
     if allowed is None:
         return
     kinds = [o for o in ground.history.operations if not wanted or o.kind in wanted]
-    for heal in shuffled((end for _, end in fault_intervals(ground.history) if end < 2**62), rng):
+    for heal in shuffled((end for _, end in fault_intervals(ground.history) if end < NEVER), rng):
         until = heal + int(allowed * 1.5e6) + 1
         changed = {
             o.index: replace(o, outcome=Outcome.FAIL, error="planted")

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from random import Random
 
-from refute.checkers.kinds import written
+from refute.checkers.kinds import ended, written
 from refute.checkers.planted.ground import Ground, shuffled
 from refute.checkers.planted.operator import Operator, Planting, always
 from refute.checkers.versions import Sight, Version, Versions
@@ -168,7 +168,7 @@ def _merging(ground: Ground, rng: Random) -> Iterator[Planting]:
             end = late.completed_ns
             if not sight.version.older_than(newer.version) or end is None:
                 continue
-            if any(o.invoked_ns <= end and _end(o) >= late.invoked_ns for o in session):
+            if any(o.invoked_ns <= end and ended(o) >= late.invoked_ns for o in session):
                 continue
             merged = replace(late, process=newer.operation.process)
             yield Planting(
@@ -177,10 +177,6 @@ def _merging(ground: Ground, rng: Random) -> Iterator[Planting]:
                 f"two sessions are merged: {newer.value!r} is read and then {sight.value!r}, which is older",
             )
             break
-
-
-def _end(operation: Operation) -> int:
-    return 2**62 if operation.completed_ns is None else operation.completed_ns
 
 
 def too_stale_reads(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -201,7 +197,7 @@ def too_stale_reads(ground: Ground, rng: Random) -> Iterator[Planting]:
             newer = [o for o in acknowledged[place:] if version.older_than(told.versions.of_write(o))]
             if not newer:
                 continue
-            since = min(_end(o) for o in newer)
+            since = min(ended(o) for o in newer)
             too_old = max_ms is not None and (read.invoked_ns - since) / 1e6 > max_ms
             too_many = max_versions is not None and len(newer) > max_versions
             if too_old and ground.history.clock != "monotonic":
