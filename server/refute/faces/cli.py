@@ -107,6 +107,13 @@ def _add_repository_commands(commands: Any) -> None:
         parser = _command(commands, name, text, plan_commands.repository)
         parser.add_argument("repository")
         parser.add_argument("--jsonl", action="store_true", help="one item a line, in rank order")
+        parser.add_argument(
+            "--start",
+            type=int,
+            default=0,
+            metavar="LINES",
+            help="pass over so many lines; a cut answer tells",
+        )
         if name == "scope":
             parser.add_argument(
                 "--change",

@@ -13,7 +13,7 @@ def repository(given: argparse.Namespace) -> int:
     from refute.tools.registry import tool
 
     chosen = tool(given.tool)
-    fields = ("repository", "revision", "change", "top")
+    fields = ("repository", "revision", "change", "top", "start")
     request = {name: getattr(given, name) for name in fields if hasattr(given, name)}
     answer = chosen.load()(chosen.request_type().model_validate(request))
     if given.jsonl:

@@ -15,7 +15,7 @@ from refute.repository.lexicon import Category
 from refute.repository.weighing import Polarity
 
 TestStrength = Literal["name only", "asserts", "under fault"]
-DEFAULT_TEXT_CHARACTERS = 24_000
+DEFAULT_TEXT_CHARACTERS = 20_500  # with the data beside it under 8,000 tokens of three and a half characters
 
 
 class Fact(BaseModel):
@@ -146,7 +146,7 @@ class ClaimSet(Fact):
             yield claim.to_json()
 
     def text(self, limit: int = DEFAULT_TEXT_CHARACTERS, *, start: int = 0) -> str:
-        """The claims from `start` on, at most `top` of them and at most `limit` characters."""
+        """The first `top` claims in at most `limit` characters, without the first `start` lines of them."""
         from refute.repository.rendering import claims_text
 
         return claims_text(self, limit, start)
@@ -197,11 +197,11 @@ class RepositoryMap(Fact):
         for item in self.items:
             yield {**item.to_json(), "category": item.kind}
 
-    def text(self, limit: int = DEFAULT_TEXT_CHARACTERS) -> str:
-        """The map in at most `limit` characters."""
+    def text(self, limit: int = DEFAULT_TEXT_CHARACTERS, *, start: int = 0) -> str:
+        """The map in at most `limit` characters, without its first `start` lines."""
         from refute.repository.rendering import map_text
 
-        return map_text(self, limit)
+        return map_text(self, limit, start)
 
 
 class ToolboxEntry(Fact):
@@ -253,11 +253,11 @@ class Toolbox(Fact):
         for entry in self.entries:
             yield {**entry.to_json(), "category": entry.kind}
 
-    def text(self, limit: int = DEFAULT_TEXT_CHARACTERS) -> str:
-        """The toolbox in at most `limit` characters."""
+    def text(self, limit: int = DEFAULT_TEXT_CHARACTERS, *, start: int = 0) -> str:
+        """The toolbox in at most `limit` characters, without its first `start` lines."""
         from refute.repository.rendering import toolbox_text
 
-        return toolbox_text(self, limit)
+        return toolbox_text(self, limit, start)
 
 
 class ChangedFile(Fact):
@@ -308,8 +308,8 @@ class ChangeScope(Fact):
                 "also_at": [],
             }
 
-    def text(self, limit: int = DEFAULT_TEXT_CHARACTERS) -> str:
-        """The scope in at most `limit` characters."""
+    def text(self, limit: int = DEFAULT_TEXT_CHARACTERS, *, start: int = 0) -> str:
+        """The scope in at most `limit` characters, without its first `start` lines."""
         from refute.repository.rendering import scope_text
 
-        return scope_text(self, limit)
+        return scope_text(self, limit, start)

@@ -11,20 +11,24 @@ from refute.repository.models import ChangeScope, Claim, ClaimSet, RepositoryMap
 _MOST_ENTRIES = 60  # of a toolbox in text, so that the inventory and the gaps still fit an answer
 
 
-def _bounded(lines: Iterable[str], limit: int, what: str) -> str:
-    """Whole lines up to `limit` characters, and how many more there were."""
+def _bounded(head: Iterable[str], body: Iterable[str], tail: Iterable[str], limit: int, start: int) -> str:
+    """Head, lines of the body from `start` on, and tail in at most `limit` characters; where the body goes on."""
+    first = [_on_one_line(text)[: limit // 8] for text in head]
+    last = [_on_one_line(text)[: limit // 16] for text in tail]
+    rows = [_on_one_line(text)[: limit // 4] for text in body]
+    room = limit - 120 - sum(len(line) + 1 for line in (*first, *last))
     kept: list[str] = []
-    size = left = 0
-    for text in lines:
-        line = _on_one_line(text)
-        if left or size + len(line) + 1 > limit - 80:
-            left += 1
-            continue
+    for line in rows[start:]:
+        room -= len(line) + 1
+        if room < 0 and kept:
+            break
         kept.append(line)
-        size += len(line) + 1
-    if left:
-        kept.append(f"... {left} more lines of {what} left out: ask for the next page or for JSON.")
-    return "\n".join(kept)
+    left = len(rows) - start - len(kept)
+    if left > 0:
+        kept.append(f"... {left} more lines left out: ask again with start={start + len(kept)}, or for JSON.")
+    if start:
+        kept.insert(0, f"... {min(start, len(rows))} lines before these")
+    return "\n".join([*first, *kept, *last])[:limit]
 
 
 def _on_one_line(text: str) -> str:
@@ -46,29 +50,29 @@ def _quoted(text: str, most: int = 320) -> str:
 
 
 def claims_text(found: ClaimSet, limit: int, start: int = 0) -> str:
-    """The first claims, a line or three each, with counts by category and contradictions."""
-    shown = found.claims[start : start + found.top]
-    lines = [
+    """The first claims, a line or two each, with counts by category and contradictions."""
+    shown = found.claims[: found.top]
+    head = [
         f"{found.name} at {found.commit[:12]}: {len(found.claims)} claims kept of {found.candidates} candidate sentences; "
-        f"{start + 1}-{start + len(shown)} shown{_why_few(found, start + len(shown))}. What stands in «» is quoted from the repository."
+        f"1-{len(shown)} shown{_why_few(found, len(shown))}. What stands in «» is quoted from the repository."
     ]
-    lines += [f"note: {note}" for note in found.notes]
-    lines.append("by category: " + ", ".join(f"{name} {count}" for name, count in found.counts.items()))
+    head += [f"note: {note}" for note in found.notes]
+    head.append("by category: " + ", ".join(f"{name} {count}" for name, count in found.counts.items()))
     empty = [name for name, count in found.counts.items() if not count]
     if empty:
-        lines.append(f"no claim found about: {', '.join(empty)}")
-    for row in found.contradictions:
-        lines.append(
-            f"CONTRADICTION ({row.kind}): {row.a} {_quoted(row.a_quote, 160)} against {row.b} {_quoted(row.b_quote, 160)}. {row.note}"
-        )
+        head.append(f"no claim found about: {', '.join(empty)}")
+    lines = [
+        f"CONTRADICTION ({row.kind}): {row.a} {_quoted(row.a_quote, 160)} against {row.b} {_quoted(row.b_quote, 160)}. {row.note}"
+        for row in found.contradictions
+    ]
     for claim in shown:
         lines += _claim_lines(claim)
-    lines.append(
+    tail = [
         f"left out: {_counted(found.left_out)}; withheld because the citation did not match: {found.withheld}"
-    )
+    ]
     if found.without_grammar:
-        lines.append(f"comments only, no grammar: {_counted(found.without_grammar)}")
-    return _bounded(lines, limit, "claims")
+        tail.append(f"comments only, no grammar: {_counted(found.without_grammar)}")
+    return _bounded(head, lines, tail, limit, start)
 
 
 def _why_few(found: ClaimSet, shown: int) -> str:
@@ -99,13 +103,13 @@ def _claim_lines(claim: Claim) -> list[str]:
     return [head, "   " + "; ".join(facts)]
 
 
-def map_text(found: RepositoryMap, limit: int) -> str:
+def map_text(found: RepositoryMap, limit: int, start: int = 0) -> str:
     """Languages, diagram, components, entry documents, then surfaces and machinery."""
-    lines = [
+    head = [
         f"{found.name} at {found.commit[:12]}: {found.files} files; lines by language: {_counted(found.languages)}"
     ]
-    lines += [f"note: {note}" for note in found.notes]
-    lines += [
+    head += [f"note: {note}" for note in found.notes]
+    lines = [
         "",
         *found.diagram.splitlines(),
         "",
@@ -126,20 +130,20 @@ def map_text(found: RepositoryMap, limit: int) -> str:
             kind = item.kind
             lines.append(f"{kind}:")
         lines.append(f"  {item.path}:{item.line} {_quoted(item.shown, 90) if item.shown else ''}".rstrip())
-    if found.absent:
-        lines.append(f"no sign of: {', '.join(found.absent)}")
-    lines.append(f"left out: {_counted(found.left_out)}")
+    tail = [f"no sign of: {', '.join(found.absent)}"] if found.absent else []
+    tail.append(f"left out: {_counted(found.left_out)}")
     if found.without_grammar:
-        lines.append(f"comments only, no grammar: {_counted(found.without_grammar)}")
-    return _bounded(lines, limit, "the map")
+        tail.append(f"comments only, no grammar: {_counted(found.without_grammar)}")
+    return _bounded(head, lines, tail, limit, start)
 
 
-def toolbox_text(found: Toolbox, limit: int) -> str:
+def toolbox_text(found: Toolbox, limit: int, start: int = 0) -> str:
     """Entries by rank, then the inventory and the gaps."""
-    lines = [f"{found.name} at {found.commit[:12]}: {len(found.entries)} ways to test it"]
-    lines += [f"note: {note}" for note in found.notes]
+    head = [f"{found.name} at {found.commit[:12]}: {len(found.entries)} ways to test it"]
+    head += [f"note: {note}" for note in found.notes]
     if found.absent:
-        lines.append(f"not found: {', '.join(found.absent)}")
+        head.append(f"not found: {', '.join(found.absent)}")
+    lines = []
     for entry in found.entries[:_MOST_ENTRIES]:
         facts = [
             part
@@ -156,30 +160,29 @@ def toolbox_text(found: Toolbox, limit: int) -> str:
         kinds = Counter(entry.kind for entry in found.entries[_MOST_ENTRIES:])
         lines.append(f"{len(found.entries) - _MOST_ENTRIES} more entries: {_counted(dict(kinds))}")
     lines.append("tests by subsystem:")
-    for group in found.inventory[:15]:
-        lines.append(
-            f"  {group.subsystem}: {group.tests} tests, {group.under_fault} under fault, {group.tests - group.asserting} without an assertion"
-        )
+    lines += [
+        f"  {group.subsystem}: {group.tests} tests, {group.under_fault} under fault, {group.tests - group.asserting} without an assertion"
+        for group in found.inventory[:15]
+    ]
     lines.append(f"claims without a test under fault ({len(found.gaps)}):")
     lines += [f"  {gap}" for gap in found.gaps[:15]]
-    lines.append(f"left out: {_counted(found.left_out)}")
-    return _bounded(lines, limit, "the toolbox")
+    return _bounded(head, lines, [f"left out: {_counted(found.left_out)}"], limit, start)
 
 
 def _in_folder(folder: str) -> str:
     return f" in {folder}" if folder != "." else ""
 
 
-def scope_text(found: ChangeScope, limit: int) -> str:
+def scope_text(found: ChangeScope, limit: int, start: int = 0) -> str:
     """The judgement first, then files, claims, surfaces, callers and tests."""
-    lines = [f"{found.name} {found.base[:12]}..{found.head[:12]}: {len(found.files)} files. {found.why}"]
+    head = [f"{found.name} {found.base[:12]}..{found.head[:12]}: {len(found.files)} files. {found.why}"]
     needed = {True: "yes", False: "not needed", None: "cannot be told, so do not leave it out"}
-    lines.append(f"distributed test: {needed[found.needs_distributed_test]}")
-    lines += [f"note: {note}" for note in found.notes]
-    for file in found.files[:60]:
-        lines.append(
-            f"  {file.status} {file.path} ({file.role}) +{file.added} -{file.removed} {', '.join(file.symbols[:6])}".rstrip()
-        )
+    head.append(f"distributed test: {needed[found.needs_distributed_test]}")
+    head += [f"note: {note}" for note in found.notes]
+    lines = [
+        f"  {file.status} {file.path} ({file.role}) +{file.added} -{file.removed} {', '.join(file.symbols[:6])}".rstrip()
+        for file in found.files[:60]
+    ]
     for title, items in (("surfaces", found.surfaces), ("callers", found.callers)):
         lines += [f"{title}:"] if items else []
         lines += [
@@ -195,5 +198,6 @@ def scope_text(found: ChangeScope, limit: int) -> str:
             "tests: "
             + ", ".join(f"{test.name[:60]} ({test.place}, {test.strength})" for test in found.tests[:20])
         )
-    lines.append(f"left out: {_counted(found.left_out)}")
-    return _bounded(lines, limit, "the scope")
+    if len(found.files) > 60:
+        head.append(f"{len(found.files) - 60} more files are named in the JSON")
+    return _bounded(head, lines, [f"left out: {_counted(found.left_out)}"], limit, start)

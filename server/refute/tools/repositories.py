@@ -16,8 +16,11 @@ from refute.repository.repository_map import map_repository as chart
 from refute.repository.toolbox import discover_toolbox as toolbox
 from refute.tools.answer import Answer, Request
 
-_MOST_CHARACTERS_OF_ROWS = 8_000
+_MOST_CHARACTERS_OF_ROWS = 5_800
 _BRIEF = ("id", "path", "line", "end_line", "category", "sentence", "name", "command", "status")
+
+
+_START = "lines of the answer to pass over: an answer that was cut says where it goes on"
 
 
 class RepositoryRequest(Request):
@@ -25,6 +28,7 @@ class RepositoryRequest(Request):
 
     repository: str
     revision: str = "HEAD"
+    start: int = Field(default=0, ge=0, description=_START)
 
 
 class ScopeChangeRequest(Request):
@@ -32,6 +36,7 @@ class ScopeChangeRequest(Request):
 
     repository: str
     change: str = "HEAD"
+    start: int = Field(default=0, ge=0, description=_START)
 
 
 class ExtractClaimsRequest(RepositoryRequest):
@@ -46,6 +51,7 @@ class RepositoryFacts(Answer):
     found: dict[str, Any]
     rows: list[dict[str, Any]]
     shown: str
+    start: int = 0
 
     def text(self) -> str:
         """The bounded text."""
@@ -63,7 +69,7 @@ class RepositoryFacts(Answer):
         }
         rows: list[dict[str, Any]] = []
         room = _MOST_CHARACTERS_OF_ROWS
-        for row in self.rows:
+        for row in self.rows if not self.start else ():  # the first answer told them
             brief = {name: _brief(row[name]) for name in _BRIEF if row.get(name) not in (None, "")}
             room -= len(json.dumps(brief))
             if room < 0:
@@ -73,7 +79,7 @@ class RepositoryFacts(Answer):
         said = "The text of this answer says more." + (
             f" {left_out} rows are left out here." * bool(left_out)
         )
-        return {"found": counts, "rows": rows, "shown": said}
+        return {"found": counts, "rows": rows, "shown": said, "start": self.start}
 
 
 def _brief(value: Any) -> Any:
@@ -83,28 +89,31 @@ def _brief(value: Any) -> Any:
 def map_repository(request: RepositoryRequest) -> RepositoryFacts:
     """What a repository is made of."""
     with open_repository(Path(request.repository), revision=request.revision) as snapshot:
-        return _facts(chart(snapshot))
+        return _facts(chart(snapshot), request.start)
 
 
 def scope_change(request: ScopeChangeRequest) -> RepositoryFacts:
     """What a change touches, and whether it needs a distributed test."""
     with open_repository(Path(request.repository), revision=revision_to_open(request.change)) as snapshot:
-        return _facts(scope(snapshot, request.change))
+        return _facts(scope(snapshot, request.change), request.start)
 
 
 def extract_claims(request: ExtractClaimsRequest) -> RepositoryFacts:
     """What a product promises, each claim with a citation that was checked."""
     with open_repository(Path(request.repository), revision=request.revision) as snapshot:
-        return _facts(claims(snapshot, top=request.top))
+        return _facts(claims(snapshot, top=request.top), request.start)
 
 
 def discover_toolbox(request: RepositoryRequest) -> RepositoryFacts:
     """How its tests are run, and what faults it can already make."""
     with open_repository(Path(request.repository), revision=request.revision) as snapshot:
-        return _facts(toolbox(snapshot))
+        return _facts(toolbox(snapshot), request.start)
 
 
-def _facts(found: Any) -> RepositoryFacts:
+def _facts(found: Any, start: int) -> RepositoryFacts:
     return RepositoryFacts(
-        found=found.to_json(), rows=[dict(row) for row in found.rows()], shown=found.text()
+        found=found.to_json(),
+        rows=[dict(row) for row in found.rows()],
+        shown=found.text(start=start),
+        start=start,
     )
