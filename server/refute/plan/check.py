@@ -17,14 +17,16 @@ from refute.plan.rules.rule import ReadCitation, Stands
 from refute.plan.scenario import GENERATORS
 
 # What stops a run: the rest of the rules are about whether the plan is worth running.
-_STRUCTURE = (
+_STOPS_A_RUN = (
     "no-system",
     "no-scenario",
     "scenario-without-block",
     "claim-without-scenario",
     "unknown-checker",
+    "unknown-checker-option",
+    "todo-left",
+    "no-claims",
 )
-_STRUCTURE_ALSO = ("unknown-checker-option", "todo-left", "no-claims")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,6 @@ def refuse_unrunnable(plan: Plan, *, checkers: Mapping[str, CheckerEntry] | None
     7c does not excuse, a checker or an option that does not exist, a place left open for judgement.
     """
     review = Review(plan, checkers=CATALOG if checkers is None else checkers)
-    found = [defect for name in (*_STRUCTURE, *_STRUCTURE_ALSO) for defect in RULES[name].defects(review)]
+    found = [defect for name in _STOPS_A_RUN for defect in RULES[name].defects(review)]
     if found:
         raise PlanError.of(tuple(sorted(found, key=_worst_first)), plan.path)
