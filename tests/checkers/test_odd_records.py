@@ -247,6 +247,19 @@ def test_an_anomaly_shows_a_value_as_it_was_recorded(checker: str, value: Any) -
     assert any(f" {value!r}, which nobody " in anomaly.sentence for anomaly in result.anomalies)
 
 
+def test_values_of_a_stack_are_shown_as_they_were_recorded() -> None:
+    calls = [op(0, "push", [1], None, 0, 1), op(0, "push", {"a": True}, None, 2, 3)]
+    result = run_check("linearizable", history(*calls, op(0, "pop", None, [1], 4, 5)), {"model": "stack"})
+    (anomaly,) = result.anomalies
+    assert anomaly.sentence == '{"a": true} was put after [1] and was still there when [1] was taken'
+
+
+def test_a_partition_is_shown_as_it_was_recorded() -> None:
+    polled = op(0, "poll", None, [[0, "a"]], 0, 1)
+    (anomaly,) = run_check("kafka-log", history(replace(polled, key=["topic", 1]))).anomalies
+    assert anomaly.sentence == "'a' of ['topic', 1] was polled although nobody sent it"
+
+
 def test_an_anomaly_names_its_object_as_it_was_recorded() -> None:
     reads = [replace(read(value, at, at + 1), key=["a", True]) for at, value in ((0, [1, 2]), (2, [2, 1]))]
     (anomaly,) = run_check("prefix", history(*reads)).anomalies

@@ -110,11 +110,11 @@ def _place(
             continue
         there = partition.values.setdefault(offset, (name, operation))
         if there[0] != name:
-            sentence = f"offset {offset} of {key} holds {recorded(there[0])!r} and {value!r}"
+            sentence = f"offset {offset} of {recorded(key)} holds {recorded(there[0])!r} and {value!r}"
             found("inconsistent-offset", sentence, (there[1], operation))
         at = partition.offsets.setdefault(name, (offset, operation))
         if at[0] != offset:
-            sentence = f"{value!r} stands in {key} at the offsets {at[0]} and {offset}"
+            sentence = f"{value!r} stands in {recorded(key)} at the offsets {at[0]} and {offset}"
             found("duplicate", sentence, (at[1], operation))
 
 
@@ -130,10 +130,10 @@ def _judge_values(found: _Found, sent: list[Sent], polled: list[Polled]) -> None
             continue
         told.add(place)
         if operations:
-            sentence = f"{poll.value!r} of {poll.partition} was polled; its send is said to have failed"
+            sentence = f"{poll.value!r} of {poll.of} was polled; its send is said to have failed"
             found("aborted-read", sentence, (*operations, poll.operation))
         else:
-            sentence = f"{poll.value!r} of {poll.partition} was polled although nobody sent it"
+            sentence = f"{poll.value!r} of {poll.of} was polled although nobody sent it"
             found("phantom", sentence, (poll.operation,))
 
 
@@ -152,7 +152,7 @@ def _judge_lost(found: _Found, partitions: dict[Hashable, _Partition], sent: lis
         highest = partition.highest_polled
         if send.offset is not None and highest is not None and send.offset < highest[0]:
             sentence = (
-                f"{send.value!r} was acknowledged at offset {send.offset} of {send.partition}; polls reached "
+                f"{send.value!r} was acknowledged at offset {send.offset} of {send.of}; polls reached "
                 f"offset {highest[0]} and none shows it"
             )
             found("lost-write", sentence, (send.operation, highest[1]))
@@ -181,7 +181,7 @@ def _judge_positions(found: _Found, partitions: dict[Hashable, _Partition], poll
         if before is None:
             continue
         proof = (before[1], poll.operation)
-        who = f"consumer {poll.operation.process} of {poll.partition}"
+        who = f"consumer {poll.operation.process} of {poll.of}"
         if poll.offset == before[0]:
             found("repeated-poll", f"{who} was handed offset {poll.offset} twice in a row", proof)
         elif poll.offset < before[0]:
@@ -203,7 +203,7 @@ def _judge_producers(found: _Found, sent: list[Sent]) -> None:
         if before is not None and send.offset < (before.offset or 0):
             sentence = (
                 f"producer {send.operation.process} sent {before.value!r} to offset {before.offset} of "
-                f"{send.partition} and then {send.value!r} to {send.offset}"
+                f"{send.of} and then {send.value!r} to {send.offset}"
             )
             found("reordered-send", sentence, (before.operation, send.operation))
         last[place] = send

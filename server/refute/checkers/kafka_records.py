@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from refute.history import History, Operation, Outcome, hashable
+from refute.history import History, Operation, Outcome, hashable, recorded
 
 
 class Sent(NamedTuple):
@@ -18,6 +18,11 @@ class Sent(NamedTuple):
     offset: int | None
     acknowledged: bool
 
+    @property
+    def of(self) -> Any:
+        """The partition as it was recorded, for people."""
+        return recorded(self.partition)
+
 
 class Polled(NamedTuple):
     """One record that a consumer was handed; its position starts anew with each generation."""
@@ -27,6 +32,11 @@ class Polled(NamedTuple):
     offset: int | None
     value: Any
     generation: int
+
+    @property
+    def of(self) -> Any:
+        """The partition as it was recorded, for people."""
+        return recorded(self.partition)
 
 
 def records(history: History) -> tuple[list[Sent], list[Polled], list[Operation], int]:

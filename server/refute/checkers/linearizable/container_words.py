@@ -5,7 +5,7 @@ from __future__ import annotations
 from refute.checkers.linearizable.explain import gap, shown, what
 from refute.checkers.linearizable.passages import Forbidden, Paired
 from refute.checkers.result import Anomaly
-from refute.history import History, Operation
+from refute.history import History, Operation, recorded
 
 
 def container_anomaly(history: History, found: Forbidden, failed: list[Operation]) -> Anomaly:
@@ -64,8 +64,9 @@ def crowded_anomaly(history: History, model: str, proof: Paired) -> Anomaly:
 
 def _pair_sentence(model: str, proof: Paired) -> str:
     """Of two values one was taken while the other, which had to go first, was surely inside."""
-    small, great = (shown(put.call.input) for put, _ in proof.values)
+    small, great = (shown(recorded(put.call.input)) for put, _ in proof.values)
     if model == "priority-queue":
         return f"{great} was taken although {small}, which is smaller, was inside"
-    below, above = (shown(put.call.input) for put, _ in sorted(proof.values, key=lambda pair: pair[0].start))
+    by_start = sorted(proof.values, key=lambda pair: pair[0].start)
+    below, above = (shown(recorded(put.call.input)) for put, _ in by_start)
     return f"{above} was put after {below} and was still there when {below} was taken"
