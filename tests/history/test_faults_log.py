@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.nemesis.full_disk import room_for
 
 from refute.history import FaultEvent, FaultPhase, HistoryError, Landing, Signal
 from refute.history.faults_log import FaultsWriter, read_faults, read_landing, write_landing
@@ -47,6 +48,19 @@ def test_a_cut_off_last_fault_is_left_out_and_a_bad_one_is_named(tmp_path: Path)
     path.write_text(whole.replace('"applied"', '"done"'))
     with pytest.raises(HistoryError, match="unknown phase 'done'"):
         read_faults(path)
+
+
+def test_an_event_for_which_there_is_no_room_leaves_no_half_of_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "faults.jsonl"
+    with FaultsWriter(path) as writer:
+        writer.append(APPLIED)
+        with (
+            room_for(writer._descriptor, 10),
+            pytest.raises(HistoryError, match="cannot write: File too large"),
+        ):
+            writer.append(HEALED)
+        writer.append(HEALED)
+    assert read_faults(path) == (APPLIED, HEALED)
 
 
 def test_landing_evidence_reads_back_and_is_judged_again(tmp_path: Path) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import resource
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,33 +17,10 @@ from refute.nemesis.ledger import Ledger, read_ledger, registered_ledgers
 from refute.nemesis.undo import Undo
 from refute.system.process_table import state
 from tests.nemesis.conftest import Room
+from tests.nemesis.full_disk import full_disk, room_for
 from tests.nemesis.peers import eventually
 
 NOTHING = Undo("true-time", {"page": "/nowhere", "node": "n1"})  # undone already: there is no such page
-
-
-@contextmanager
-def full_disk(ledger: Ledger) -> Iterator[None]:
-    """Every write to it ends with ENOSPC, as the kernel says it."""
-    kept, full = os.dup(ledger._file), os.open("/dev/full", os.O_RDWR)
-    os.dup2(full, ledger._file)
-    try:
-        yield
-    finally:
-        os.dup2(kept, ledger._file)
-        os.close(kept)
-        os.close(full)
-
-
-@contextmanager
-def room_for(ledger: Ledger, left_bytes: int) -> Iterator[None]:
-    """Its file takes so many bytes more, and then no other."""
-    was = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (os.fstat(ledger._file).st_size + left_bytes, was[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, was)
 
 
 def pid_of(room: Room, node: str) -> int:
@@ -55,7 +30,7 @@ def pid_of(room: Room, node: str) -> int:
 def test_a_fault_that_cannot_be_written_down_is_not_applied(room: Room) -> None:
     ledger = room.nemesis._ledger
     assert ledger is not None
-    with full_disk(ledger), pytest.raises(NemesisError, match=r"cannot be written: .*No space left"):
+    with full_disk(ledger._file), pytest.raises(NemesisError, match=r"cannot be written: .*No space left"):
         room.apply({"pause": "n1"}, "n1")
     assert state(pid_of(room, "n1")) != "T"
     assert room.nemesis.active() == ()
@@ -68,7 +43,7 @@ def test_a_heal_that_cannot_be_written_down_is_done_for_all_faults_told_and_trie
     ledger = room.nemesis._ledger
     assert ledger is not None
     paused = [room.apply({"pause": node}, node) for node in ("n1", "n2")]
-    with full_disk(ledger):
+    with full_disk(ledger._file):
         healed = room.nemesis.heal("all")
         assert set(healed.failed) == set(paused)
         assert all("it is undone, but the ledger" in left for left in healed.failed.values())
@@ -87,7 +62,7 @@ def test_an_attempt_that_breaks_on_a_full_disk_is_undone(room: Room, monkeypatch
 
         def half(*arguments: Any) -> Any:
             pause(*arguments)
-            disk.enter_context(full_disk(ledger))
+            disk.enter_context(full_disk(ledger._file))
             raise OSError("and then it broke")
 
         monkeypatch.setattr(plane, "apply", half)
@@ -103,7 +78,7 @@ def test_a_guard_goes_on_where_it_cannot_write(tmp_path: Path) -> None:
     for number in (1, 2):
         ledger.planned(f"f{number}", "clock", "jump", ["n1"], [NOTHING], 0)
     entries = read_ledger(ledger.directory).on
-    with full_disk(ledger):
+    with full_disk(ledger._file):
         failed = heal_entries(ledger, entries, by="guard", why="its time is up")
     assert set(failed) == {"f1", "f2"}
     assert heal_entries(ledger, entries, by="guard", why="its time is up") == {}
@@ -113,7 +88,7 @@ def test_a_guard_goes_on_where_it_cannot_write(tmp_path: Path) -> None:
 def test_a_line_that_was_cut_off_in_its_middle_costs_no_line_after_it(tmp_path: Path) -> None:
     ledger = Ledger.create(tmp_path / "ledger")
     ledger.planned("f1", "clock", "jump", ["n1"], [NOTHING], 0)
-    with room_for(ledger, 40), pytest.raises(NemesisError, match="cannot be written"):
+    with room_for(ledger._file, 40), pytest.raises(NemesisError, match="cannot be written"):
         ledger.planned("f2", "clock", "jump", ["n1"], [NOTHING], 0)
     ledger.planned("f3", "clock", "jump", ["n1"], [NOTHING], 0)
     known = read_ledger(ledger.directory)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
@@ -39,12 +40,19 @@ class FaultsWriter:
         self.close()
 
     def append(self, event: FaultEvent) -> None:
-        """Writes one event."""
+        """Writes one event, whole or not at all. Raises HistoryError where the disk does not take it."""
         line = {name.name: getattr(event, name.name) for name in fields(FaultEvent)}
         line["detail"] = dict(event.detail)
         line["trigger"] = None if event.trigger is None else dict(event.trigger)
         options = orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
-        os.write(self._descriptor, orjson.dumps(line, default=str, option=options))
+        left, until_here = orjson.dumps(line, default=str, option=options), os.fstat(self._descriptor).st_size
+        try:
+            while left:  # a disk that is getting full takes a part
+                left = left[os.write(self._descriptor, left) :]
+        except OSError as error:
+            with suppress(OSError):  # half a line would spoil the next one
+                os.ftruncate(self._descriptor, until_here)
+            raise HistoryError(f"cannot write: {error.strerror}", where=self.path) from None
 
     def close(self) -> None:
         """Closes the file."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from refute.errors import InputError, UnavailableError
+from refute.errors import InputError, RefuteError, UnavailableError
 
 
 class NemesisError(UnavailableError):
@@ -15,3 +15,9 @@ class FaultInputError(InputError):
 
 class FaultUnavailableError(NemesisError):
     """This machine, or this user, cannot have a fault that a run wants; other scenarios may still run."""
+
+
+class UnrecordedError(RefuteError):
+    """Steps in the life of a fault are in no record, so that nothing can be concluded from the others."""
+
+    exit_code = 69

@@ -17,7 +17,7 @@ from refute.errors import RefuteError
 from refute.history.fault import FaultEvent, FaultPhase, Landing
 from refute.nemesis.client.rules import ClientRules
 from refute.nemesis.declared import Declared
-from refute.nemesis.errors import FaultInputError, NemesisError
+from refute.nemesis.errors import FaultInputError, NemesisError, UnrecordedError
 from refute.nemesis.evidence import Sampler
 from refute.nemesis.guard import start_guard
 from refute.nemesis.healing import HealReport, end_processes, sweep, write_down
@@ -86,6 +86,7 @@ class Nemesis:
         self._lock = threading.RLock()
         self._epoch = 0
         self._count = 0
+        self._unrecorded: list[str] = []
         self._injections: dict[str, Injection] = {}
         self._planes: dict[str, Plane] = {}
         self._ledger: Ledger | None = None
@@ -163,13 +164,15 @@ class Nemesis:
 
         `trigger` is what was waited for: the event then records how long after it the fault was on.
         `action.for_s` heals it after that time. Raises FaultInputError for what is no fault of this system,
-        NemesisError where it cannot be applied now; then nothing of it is left on.
+        NemesisError where it cannot be applied now, and what `on_event` raises where it cannot be recorded;
+        then nothing of it is left on.
         """
         with self._lock:
             injection = self._plan(action, tuple(targets), aliases or {})
             fault, plane = injection.fault, injection.plane
-            self._keep_what_is_about_to_change(fault)
             try:
+                self._tell(injection, None, {})
+                self._keep_what_is_about_to_change(fault)
                 detail = plane.apply(fault, lambda prefix: self._sampler.keep(injection.around, prefix))
             except BaseException as error:
                 self._undo_attempt(injection, error)
@@ -177,7 +180,11 @@ class Nemesis:
             on_ns = int(detail.get("on_ns") or time.monotonic_ns())
             self._epoch += 1
             injection.phase = FaultPhase.APPLIED
-            self._tell(injection, as_trigger(trigger, on_ns), detail, on_ns)
+            try:
+                self._tell(injection, as_trigger(trigger, on_ns), detail, on_ns)
+            except BaseException:
+                self._heal_one(injection, None)
+                raise
             self._sampler.started(injection.around)
             if action.for_s is not None:
                 injection.heal_at_s = time.monotonic() + action.for_s
@@ -232,7 +239,10 @@ class Nemesis:
         return [self.landing(name) for name, each in self._injections.items() if each.around.start]
 
     def close(self) -> None:
-        """Undo all faults, stop cluster and planes, close the ledger. Raises what could not be undone."""
+        """Undo all faults, stop cluster and planes, close the ledger.
+
+        Raises NemesisError with what could not be undone, UnrecordedError where a record is incomplete.
+        """
         with self._lock:
             if self._ledger is None or self._over.is_set():
                 self.cluster.close()
@@ -259,6 +269,11 @@ class Nemesis:
                 self._heartbeat = -1
         if failed:
             raise NemesisError(f"not healed: {failed}", hint="refute heal tries again")
+        if self._unrecorded:
+            raise UnrecordedError(
+                f"what was done to faults could not be recorded: {'; '.join(self._unrecorded[:3])}",
+                hint="the evidence is incomplete: make room and run it again",
+            )
 
     # -- one fault ------------------------------------------------------------------------------------------
 
@@ -292,7 +307,6 @@ class Nemesis:
         self._ledger.planned(fault.id, fault.plane, fault.kind, targets, undos, deadline_ns)
         injection = Injection(fault, plane, action, targets, undos, around, pids=self._pids(fault))
         self._injections[fault.id] = injection
-        self._tell(injection, None, {})
         return injection
 
     def _names(self, aliases: Mapping[str, str] | None) -> Names:
@@ -314,7 +328,7 @@ class Nemesis:
             injection.phase, left = FaultPhase.HEAL_FAILED, [unhealed]
         else:
             injection.phase, injection.healed_ns = FaultPhase.HEALED, time.monotonic_ns()
-        self._tell(injection, None, {"error": injection.note, "left": left})
+        self._tell_if_possible(injection, None, {"error": injection.note, "left": left})
 
     def _heal_one(self, injection: Injection, version: str | None, *, start: bool = True) -> str | None:
         assert self._ledger is not None
@@ -324,7 +338,7 @@ class Nemesis:
             self._sampler.ending(injection.around)
         injection.phase = FaultPhase.HEALING
         injection.heal_at_s = None
-        self._tell(injection, None, {})
+        self._tell_if_possible(injection, None, {})
         healing_ns = time.monotonic_ns()
         with suppress(NemesisError):  # then the guard may undo it at the same time, which does no harm
             self._ledger.healing(fault.id, healing_ns + _HEALING_FOR_NS)
@@ -347,12 +361,12 @@ class Nemesis:
         left = write_down(self._ledger, fault.id, "owner", "", left)
         if left is not None:
             injection.phase = FaultPhase.HEAL_FAILED
-            self._tell(injection, None, {"left": left})
+            self._tell_if_possible(injection, None, {"left": left})
             return left
         injection.phase, injection.healed_ns = FaultPhase.HEALED, healing_ns
         self._epoch += 1
         self._sampler.ended(injection.around)
-        self._tell(injection, None, {"by": by} if by else {})
+        self._tell_if_possible(injection, None, {"by": by} if by else {})
         if by:
             injection.note = f"was healed before its time by the {by}"
         return None
@@ -400,6 +414,15 @@ class Nemesis:
                 *(injection.targets, self._epoch, trigger, said),
             )
         )
+
+    def _tell_if_possible(
+        self, injection: Injection, trigger: Mapping[str, Any] | None, detail: Mapping[str, Any]
+    ) -> None:
+        # Where no record can be written any more, what is on has to be undone all the same.
+        try:
+            self._tell(injection, trigger, detail)
+        except (RefuteError, OSError) as error:
+            self._unrecorded.append(f"{injection.fault.id} {injection.phase}: {error}")
 
     # -- in the background ----------------------------------------------------------------------------------
 

@@ -87,7 +87,7 @@ class LiveSystem:
     ) -> None:
         """Heal, stop, write the evidence."""
         self.stage.stop.set()
-        self.timeline.mark("phase", "stop")
+        self._mark("phase", "stop")
         self._held.__exit__(kind, error, trace)
 
     def start(self) -> None:
@@ -254,7 +254,7 @@ class LiveSystem:
     def heal(self, what: str) -> dict[str, Any]:
         """Undo a fault by id or label, those of a node, alias or role, or `all`; what was healed."""
         target = self._heal_target(what)
-        self.timeline.mark("step", f"heal {what}")
+        self._mark("step", f"heal {what}")
         with self._nodes_change:
             healed = self.stage.nemesis.heal(target)
         self._save_landing()
@@ -297,6 +297,13 @@ class LiveSystem:
         if what in named:
             return what
         return self._one_node(what)
+
+    def _mark(self, what: str, name: str) -> None:
+        # Healing must not depend on room for a mark.
+        try:
+            self.timeline.mark(what, name)
+        except OSError as error:
+            self.stage.say(f"run.jsonl could not be written: {error}")
 
     def _count(self, operation: Operation) -> None:
         self._counts[f"{operation.kind} {operation.outcome.value}"] += 1

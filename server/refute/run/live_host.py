@@ -281,8 +281,9 @@ def _told(job: _Job) -> dict[str, Any]:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"{now()} {text}\n")
-    sys.stderr.flush()
+    with suppress(OSError):  # its log may be on a full disk
+        sys.stderr.write(f"{now()} {text}\n")
+        sys.stderr.flush()
 
 
 def main(arguments: list[str]) -> int:
