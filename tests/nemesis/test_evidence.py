@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -74,6 +75,20 @@ def test_a_node_that_is_back_before_the_heal_was_down_all_the_same() -> None:
     assert (found.before, found.during, found.after, found.moved) == (True, False, True, True)
     (found,) = declared_signals([down], readings, Span(7, 7, 10))
     assert (found.before, found.during, found.moved) == (False, True, False)
+
+
+@pytest.mark.parametrize("rule", ["changes", "increases", "becomes", "stops"])
+def test_a_metric_without_a_value_has_not_moved(rule: Any) -> None:
+    # An exporter that has seen nothing yet says NaN, which differs even from itself.
+    signal = VictimSignal(node="n1", state="lag", rule=rule, expected=5.0 if rule == "becomes" else None)
+    readings = {("n1", "lag"): VictimSeries("n1", "lag")}
+    for asked in (1, 4, 30_000_000, 60_000_000, 90_000_000):
+        readings["n1", "lag"].add(asked, float("nan") if asked != 60_000_000 else float("inf"))
+    declared = Declared(signal, (("n1", "lag"),))
+    (found,) = declared_signals([declared], readings, Span(5, 6, 100_000_000))
+    assert (found.before, found.during, found.moved) == (None, None, False)
+    recorded = replace(found, before=float("nan"), during=float("nan"))
+    assert not recorded.moved and not recorded.contradicts
 
 
 def test_evidence_of_nobody_has_not_moved() -> None:

@@ -157,6 +157,21 @@ def test_a_file_with_one_mistake_allows_nothing_at_all(file: Path, text: str) ->
         require_allowed("lab7.example.org", 8474, what="toxiproxy")
 
 
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["folder", "pipe"])
+def test_what_stands_in_its_place_and_is_no_file_allows_nothing_and_is_not_waited_for(
+    file: Path, make: Any
+) -> None:
+    make(file, mode=0o700)
+    with pytest.raises(TargetRefusedError, match="it is no file"):
+        require_allowed("lab7.example.org", 8474, what="toxiproxy")
+
+
+def test_a_user_without_an_account_has_allowed_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 2**31 - 7)
+    with pytest.raises(TargetRefusedError, match="has no account here"):
+        require_allowed("lab7.example.org", 8474, what="toxiproxy")
+
+
 def test_no_variable_moves_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HOME", "XDG_CONFIG_HOME", "REFUTE_STATE", "REFUTE_CONFIG", "REFUTE_TARGETS"):
         monkeypatch.setenv(name, str(tmp_path))

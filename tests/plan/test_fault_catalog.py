@@ -92,6 +92,8 @@ def test_sigkill_is_not_power_loss() -> None:
     [
         ("proxy", "delay", {"byy": "1s"}, "takes no 'byy'.*did you mean 'by'"),
         ("proxy", "delay", {"by": "fast"}, "by: 'fast' is not a duration"),
+        ("proxy", "delay", {"by": "99999999h"}, "by: '99999999h' is longer than a year"),
+        ("proxy", "delay", {"by": "9" * 400 + "s"}, "is longer than a year"),
         ("proxy", "delay", {"distribution": "gaussian"}, "'gaussian' is none of uniform, normal, pareto"),
         ("proxy", "bandwidth", {"rate": "10"}, "is not a bandwidth"),
         ("proxy", "corrupt", {"probability": 2}, "above 0 and up to 1"),

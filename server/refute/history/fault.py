@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -42,6 +43,15 @@ class FaultEvent:
 Reading = int | float | str | bool | None
 
 
+def finite(reading: Reading) -> Reading:
+    """The reading; None for NaN and infinities, which say nothing of how much there was.
+
+    >>> [finite(reading) for reading in (1.5, float("nan"), float("-inf"), "NaN", True)]
+    [1.5, None, None, 'NaN', True]
+    """
+    return None if isinstance(reading, float) and not math.isfinite(reading) else reading
+
+
 Side = Literal["injector", "victim", "traffic"]
 Rule = Literal["increases", "stops", "becomes", "changes", "reaches"]
 
@@ -76,9 +86,10 @@ class Signal:
     def moved(self) -> bool:
         """Whether the signal changed between before and during in the way that its rule asks for.
 
-        A reading that could not be taken is no evidence, so None never counts as a change.
+        A reading that could not be taken is no evidence, so None never counts as a change; nor does what a
+        metric without a value is read as, NaN, which differs even from itself.
         """
-        before, during = self.before, self.during
+        before, during = finite(self.before), finite(self.during)
         if during is None or self.side == "traffic":
             return False
         if self.rule == "becomes":
@@ -99,7 +110,7 @@ class Signal:
     def contradicts(self) -> bool:
         """Whether it shows that the fault is not on: work goes on that should have stopped, a state is not
         what it should have become."""
-        if self.during is None or self.before is None or self.moved or self.side == "traffic":
+        if finite(self.during) is None or finite(self.before) is None or self.moved or self.side == "traffic":
             return False
         if self.rule == "becomes":
             return self.during != self.expected

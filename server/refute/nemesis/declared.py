@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from refute.history.fault import Reading, Signal
+from refute.history.fault import Reading, Signal, finite
 from refute.plan.step import VictimSignal
 from refute.system.source import as_number
 
@@ -23,9 +23,9 @@ class VictimSeries:
     points: deque[_Point] = field(default_factory=lambda: deque(maxlen=400))
 
     def add(self, asked_ns: int, value: object) -> None:
-        """Take in what was read; values that are no plain reading are kept as text."""
+        """Take in what was read; values that are no plain reading are kept as text, NaN counts as unread."""
         reading = value if isinstance(value, int | float | str | bool) or value is None else repr(value)
-        self.points.append((asked_ns, reading))
+        self.points.append((asked_ns, finite(reading)))
 
 
 @dataclass(frozen=True, slots=True)

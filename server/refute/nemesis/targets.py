@@ -93,8 +93,18 @@ def production_word(name: str) -> str | None:
 
 
 def allow_list() -> Path:
-    """Where the file is: in the home directory of the account, not where a variable says that it is."""
-    return Path(pwd.getpwuid(os.getuid()).pw_dir) / ".config" / "refute" / "targets.toml"
+    """Where the file is: in the home directory of the account, not where a variable says that it is.
+
+    Raises TargetRefusedError where the account has no entry, as in a container that runs as any number.
+    """
+    try:
+        home = pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        raise TargetRefusedError(
+            f"user {os.getuid()} has no account here, so that nobody can have allowed a target",
+            hint="run refute as one that has a home directory",
+        ) from None
+    return Path(home) / ".config" / "refute" / "targets.toml"
 
 
 def read_targets(path: Path) -> tuple[Target, ...]:
@@ -104,23 +114,35 @@ def read_targets(path: Path) -> tuple[Target, ...]:
     it counts.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        content = _read_own(path)
     except FileNotFoundError:
         return ()
     except OSError as error:
         raise TargetRefusedError(f"it cannot be read: {error.strerror}", where=path) from None
-    with os.fdopen(descriptor, "rb") as file:
-        _require_own(os.fstat(file.fileno()), path)
-        for folder in (path.parent, path.parent.parent):
-            _require_own(folder.stat(), folder)
-        try:
-            written = tomllib.loads(file.read().decode())
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise TargetRefusedError(f"it is not TOML: {error}", where=path) from None
+    try:
+        written = tomllib.loads(content.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TargetRefusedError(f"it is not TOML: {error}", where=path) from None
     entries = written.get("target")
     if set(written) - {"target"} or not isinstance(entries, list):
         raise TargetRefusedError("it holds [[target]] entries and nothing else", where=path, hint=_EXAMPLE)
     return tuple(_target(entry, path) for entry in entries)
+
+
+def _read_own(path: Path) -> bytes:
+    # Without waiting, so that a pipe in its place is seen to be one.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(descriptor)
+        _require_own(found, path)
+        if not stat.S_ISREG(found.st_mode):
+            raise TargetRefusedError("it is no file", where=path)
+        for folder in (path.parent, path.parent.parent):
+            _require_own(folder.stat(), folder)
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(descriptor)
 
 
 def _require_own(found: os.stat_result, path: Path) -> None:
@@ -130,8 +152,6 @@ def _require_own(found: os.stat_result, path: Path) -> None:
         raise TargetRefusedError(
             "others may write to it, so that nothing in it counts", where=path, hint=f"chmod go-w {path}"
         )
-    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
-        raise TargetRefusedError("it is no file", where=path)
 
 
 def _target(entry: object, path: Path) -> Target:

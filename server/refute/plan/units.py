@@ -8,14 +8,17 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_LONGEST_S = 366 * 24 * 3600.0  # far below what clocks of the kernel and of threads can take
 _BYTES = {"b": 1, "kb": 1000, "mb": 1000**2, "gb": 1000**3, "kib": 1024, "mib": 1024**2, "gib": 1024**3}
 _QUANTITY = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ]+)\s*$")
 
 
 def seconds(value: Any) -> float:
-    """Seconds in `250ms`, `5s`, `2m`, `1h`. Raises ValueError; a bare number has no unit."""
+    """Seconds in `250ms`, `5s`, `2m`, `1h`, up to a year. Raises ValueError; a bare number has no unit."""
     if isinstance(value, str) and (found := _QUANTITY.match(value)) and found[2] in _SECONDS:
-        return float(found[1]) * _SECONDS[found[2]]
+        if (read := float(found[1]) * _SECONDS[found[2]]) > _LONGEST_S:
+            raise ValueError(f"{value[:40]!r} is longer than a year, which nobody waits for")
+        return read
     if value == 0 and not isinstance(value, bool):
         return 0.0
     raise ValueError(f"{value!r} is not a duration: write a number with its unit, such as 250ms, 5s or 2m")
