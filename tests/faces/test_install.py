@@ -41,6 +41,9 @@ def test_a_second_time_changes_nothing(name: str, tmp_path: Path) -> None:
 
 
 def test_the_command_that_is_entered_serves_the_tools(tmp_path: Path) -> None:
+    """An agent starts it in the project, whose own folder `refute` does not stand in for ours."""
+    (tmp_path / "refute").mkdir()
+    (tmp_path / "refute/__init__.py").write_text("raise SystemExit('not ours')\n")
     hello = {
         "jsonrpc": "2.0",
         "id": 1,
@@ -53,6 +56,7 @@ def test_the_command_that_is_entered_serves_the_tools(tmp_path: Path) -> None:
     }
     done = subprocess.run(
         server_command(),
+        cwd=tmp_path,
         input=json.dumps(hello) + "\n",
         capture_output=True,
         text=True,

@@ -168,6 +168,32 @@ def test_nothing_of_it_runs_from_the_command_line_started_inside_it(
     assert list(canary.iterdir()) == []
 
 
+@pytest.mark.parametrize("command", ["map", "claims", "toolbox", "scope"])
+def test_modules_of_the_repository_do_not_stand_in_for_ours(
+    command: str, tmp_path: Path, canary: Path
+) -> None:
+    """Large enough for readers of their own process, which Python would start from the working directory."""
+    trap = f"open({str(canary / 'module')!r}, 'w').close()\n"
+    modules = ("refute/__init__.py", "refute/repository/worker.py", "pickle.py", "queue.py", "pydantic.py")
+    long = f"{'The sky is blue. ' * 400}\n\n" * 90
+    folder = commit_files(
+        tmp_path / "hostile", {**dict.fromkeys(modules, trap), **{f"{name}.md": long for name in "abc"}}
+    )
+    subprocess.run([sys.executable, "-c", "import refute"], cwd=folder, check=True)
+    assert [place.name for place in canary.iterdir()] == ["module"], "the trap works"
+    (canary / "module").unlink()
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "refute.faces.cli", command, "."],
+        cwd=folder,
+        env={**os.environ, "REFUTE_CACHE": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(canary.iterdir()) == []
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_gitpython_opens_and_starts_git_in_our_directory_alone(
     name: str, tmp_path: Path, canary: Path, monkeypatch: pytest.MonkeyPatch

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from refute.errors import InputError
+from refute.interpreter import python
 from refute.resources import folder
 
 
@@ -88,7 +88,7 @@ def install(name: str, project: Path, *, force: bool = False, dry_run: bool = Fa
 
 def server_command() -> list[str]:
     """How this very installation serves its tools: by its interpreter, so that no PATH matters."""
-    return [sys.executable, "-m", "refute.faces.cli", "mcp"]
+    return python("-m", "refute.faces.cli", "mcp")
 
 
 def _copied(place: Path, source: Path, force: bool) -> Change:

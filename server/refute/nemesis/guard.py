@@ -14,6 +14,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from refute.interpreter import python
 from refute.nemesis.errors import NemesisError
 from refute.nemesis.healing import end_processes, guard_of, heal_entries
 from refute.nemesis.ledger import (
@@ -40,7 +41,7 @@ def start_guard(directory: Path, hang_s: float) -> int:
     reading, writing = os.pipe()
     with (directory / "guard.log").open("ab") as log:
         starter = subprocess.Popen(
-            [sys.executable, "-m", "refute.nemesis.guard", str(directory), str(hang_s)],
+            python("-m", "refute.nemesis.guard", str(directory), str(hang_s)),
             stdin=reading,
             stdout=log,
             stderr=log,

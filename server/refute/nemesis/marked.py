@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from refute.interpreter import python
 from refute.nemesis.process.undo import VERBS as PROCESS_VERBS
 from refute.nemesis.process.undo import handle_of
 from refute.nemesis.undo import Handle, Undo, UndoVerb
@@ -22,7 +22,7 @@ def start_marked(
 ) -> subprocess.Popen[bytes]:
     """Start a module of ours as a process that carries the mark. Raises OSError."""
     return subprocess.Popen(
-        [sys.executable, "-m", module, *arguments],
+        python("-m", module, *arguments),
         env={**os.environ, **environment, NAME: mark},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -14,6 +14,8 @@ import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from refute.interpreter import python
+
 Batch = Sequence[tuple[str, bytes]]
 Rows = list[tuple[str, str]]
 
@@ -45,7 +47,7 @@ def _drive(waiting: queue.SimpleQueue[Batch], rows: Rows, failures: list[str]) -
     path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH", "")])])
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", "refute.repository.worker"],
+            python("-m", "refute.repository.worker"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": path},

@@ -6,7 +6,6 @@ import datetime
 import json
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from typing import Any
 import psutil
 
 from refute.errors import InputError, RefuteError, UnavailableError
+from refute.interpreter import python
 from refute.plan.check import refuse_unrunnable
 from refute.plan.document import Plan
 from refute.plan.reader import read_plan
@@ -154,7 +154,7 @@ def _scenario(
 ) -> None:
     if any(stop.is_set() for stop in stops) and not judge_only:
         return
-    words = [sys.executable, "-m", "refute.run.scenario_process", str(session.folder), scenario]
+    words = python("-m", "refute.run.scenario_process", str(session.folder), scenario)
     log = session.folder / "logs" / f"{scenario}.stderr"
     log.parent.mkdir(exist_ok=True)
     with log.open("ab") as errors:

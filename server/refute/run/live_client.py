@@ -7,13 +7,13 @@ import json
 import random
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from refute.errors import InputError, RefuteError
+from refute.interpreter import python
 from refute.nemesis.mechanisms import wanted_kinds
 from refute.plan.fault_catalog import shared_choice
 from refute.plan.fault_entry import ANY
@@ -86,7 +86,7 @@ def start_live(
     write_text(folder / "live.json", written.model_dump_json(indent=2) + "\n")
     with (folder / "host.log").open("ab") as log:
         starter = subprocess.Popen(
-            [sys.executable, "-m", "refute.run.live_host", str(folder)],
+            python("-m", "refute.run.live_host", str(folder)),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import psutil
 from pydantic import Field
 
+from refute.interpreter import python
 from refute.session.files import read_json, write_json
 from refute.session.record import REDUCTIONS
 from refute.tools.answer import Answer
@@ -39,7 +39,7 @@ def reduction_state(session: Path, scenario: str, words: Sequence[str]) -> Reduc
     folder.mkdir(exist_ok=True)
     job, log = folder / f"{scenario}.job.json", folder / f"{scenario}.log"
     if not job.is_file():
-        command = [sys.executable, "-m", "refute.faces.cli", "reduce", str(session.resolve()), scenario]
+        command = python("-m", "refute.faces.cli", "reduce", str(session.resolve()), scenario)
         with log.open("wb") as stream:
             process = subprocess.Popen(
                 [*command, "--rerun", *words],

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
+from refute.interpreter import python
 from refute.plan.check import refuse_unrunnable
 from refute.plan.reader import read_plan
 from refute.run.execute import owner_runs
@@ -85,7 +85,7 @@ def start_run(request: StartRunRequest) -> RunState:
     root = Path(request.session_root).resolve()
     before = set(root.glob(f"{plan.slug}/*/session.json"))
     root.mkdir(parents=True, exist_ok=True)
-    words = [sys.executable, "-m", "refute.faces.cli", "run", request.plan, "--budget", request.budget]
+    words = python("-m", "refute.faces.cli", "run", request.plan, "--budget", request.budget)
     words += ["--seed", str(request.seed), "--session-root", str(root), "--parallel", str(request.parallel)]
     for scenario in request.scenarios:
         words += ["--scenario", scenario]

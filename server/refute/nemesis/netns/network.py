@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from refute.interpreter import python
 from refute.nemesis.errors import FaultUnavailableError, NemesisError
 from refute.nemesis.netns.kernel import as_holder, entering, has_user_namespace
 from refute.nemesis.proxy.control import Control
@@ -62,7 +62,7 @@ class Network:
         try:
             ours, theirs = socket.socketpair()
             with ours, theirs:
-                command = [*words, sys.executable, "-m", _HOLDER]
+                command = [*words, *python("-m", _HOLDER)]
                 configuration["channel"] = theirs.fileno()
                 said = self._start(command, configuration, environment, theirs.fileno())
                 self.anchors: dict[str, int] = said["anchors"]
@@ -98,7 +98,7 @@ class Network:
             "user": self._with_users,
             "ways": written,
         }
-        self._start([sys.executable, "-m", _FORWARDER], configuration, environment)
+        self._start(python("-m", _FORWARDER), configuration, environment)
         pid = self._processes[-1].pid
         return identify(pid) or ProcessId(pid, 0)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from refute.interpreter import python
 from refute.nemesis.netns.layout import members_of
 from refute.nemesis.netns.network import Network
 from refute.nemesis.plane import Probe
@@ -78,5 +78,5 @@ def _reading(network: Network, name: str) -> Any:
 
 
 def _run_at(network: Network, name: str, program: str, argument: str) -> subprocess.CompletedProcess[str]:
-    words = [*network.entering(name), sys.executable, "-S", "-c", program, argument]
+    words = [*network.entering(name), *python("-S", "-c", program, argument)]
     return subprocess.run(words, check=False, capture_output=True, text=True, timeout=_ASKED_WITHIN_S)

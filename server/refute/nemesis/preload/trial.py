@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from refute.interpreter import python
 from refute.nemesis.preload.shared_page import SharedPage
 
 
@@ -31,7 +31,7 @@ class Program:
 def program_with(library: Path, page: SharedPage, source: str, *arguments: str) -> Iterator[Program]:
     """This Python source, run with the library and its page; it ends with the block."""
     with subprocess.Popen(
-        [sys.executable, "-c", source, *arguments],
+        python("-c", source, *arguments),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from refute.history.fault import Reading, Signal
+from refute.interpreter import python
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.plane import (
     Fault,
@@ -53,7 +53,7 @@ class ProcessPlane:
     @staticmethod
     def probe(kind: str) -> Probe:
         """A process of our own is stopped and continued, or killed."""
-        process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(30)"])
+        process = subprocess.Popen(python("-c", "import time; time.sleep(30)"))
         try:
             if kind == "pause":
                 os.kill(process.pid, signal.SIGSTOP)

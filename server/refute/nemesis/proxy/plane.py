@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from refute.history.fault import Reading, Signal
+from refute.interpreter import python
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
 from refute.nemesis.process.undo import handle_of
@@ -316,7 +316,7 @@ def _start_host(
 ) -> tuple[subprocess.Popen[str], list[str]]:
     with log.open("ab") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "refute.nemesis.proxy.host"],
+            python("-m", "refute.nemesis.proxy.host"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
+from refute.interpreter import python
 from refute.nemesis.ledger import state_directory
 from refute.nemesis.plane import Probe
 from refute.nemesis.resource.cgroups import Group, hierarchy
@@ -85,7 +86,7 @@ def _tried(
     folder: Path = Path(),
 ) -> Probe:
     with subprocess.Popen(
-        [sys.executable, "-c", program, str(folder / "file")],
+        python("-c", program, str(folder / "file")),
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -108,7 +109,7 @@ def _tried(
 
 def _try_descriptors() -> Probe:
     with subprocess.Popen(
-        [sys.executable, "-c", _OPENS],
+        python("-c", _OPENS),
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

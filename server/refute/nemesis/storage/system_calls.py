@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from refute.history.fault import Reading, Signal
+from refute.interpreter import python
 from refute.nemesis.errors import NemesisError
 from refute.nemesis.ledger import read_ledger
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
@@ -77,9 +77,7 @@ class SystemCalls:
     def probe(kind: str) -> Probe:
         """A program of our own that syncs a file all the time is traced, beside it, as a node would be."""
         with tempfile.TemporaryDirectory(prefix="refute-probe-") as place, ExitStack() as held:
-            program = subprocess.Popen(
-                [sys.executable, "-c", _SYNCING, f"{place}/file"], stdout=subprocess.PIPE
-            )
+            program = subprocess.Popen(python("-c", _SYNCING, f"{place}/file"), stdout=subprocess.PIPE)
             held.callback(_end, program)
             assert program.stdout is not None
             program.stdout.readline()  # the first sync is done

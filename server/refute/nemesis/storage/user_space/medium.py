@@ -5,13 +5,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from refute.interpreter import python
 from refute.nemesis.errors import FaultUnavailableError, NemesisError
 from refute.nemesis.ledger import MARK
 from refute.nemesis.marked import NAME, end_marked
@@ -66,7 +66,7 @@ class UserSpace:
         """
         shared = () if namespace.own_users else ("allow_other",)  # nodes may run as another user
         namespace.run(
-            *(sys.executable, "-m", "refute.nemesis.storage.user_space"),
+            *python("-m", "refute.nemesis.storage.user_space"),
             *(str(self.backing), str(mount), str(namespace.holder.pid), *shared),
             environment={MARK: self.mark.partition("/")[0], NAME: self.mark},
         )
