@@ -22,13 +22,20 @@ _C_LIKE = frozenset({
 _STRIP = re.compile(r"^\s*(?:/\*+!?|\*+/|\*(?!\*)|//[/!]?|#+!?|--+|%+|;+|\\\*|\(\*+|\"\"\"|''')\s?")
 _STRIP_END = re.compile(r"\s*(?:\*+/|\*\)|\"\"\"|'''|-\})\s*$")
 _STRIP_QUOTES = re.compile(r"^\s*(?:[rRbBuUfF]{0,2}(?:\"\"\"|\'\'\'))\s?")
-_HEADING = re.compile(r"^\s*#{1,6}\s+\S")
+_FENCE = "```"
+_QUOTED = re.compile(r"^\s*>(?:\s*$|\s(?=\s*(?:#|[A-Z])))")
+_HEADING = re.compile(r"^\s*#{1,6}\s+[^\s#]")
+_EMPHASIS = re.compile(r"(?<![\w*/.])(\*{1,2})(?=[^\s*])([^*\n]{1,300}?)(?<=[^\s*])\1(?![\w*/])")
 _RULE = re.compile(r"^[\s=\-*#~_/+.|]{3,}$")
 _ITEM = re.compile(r"^(\s*)(?:[-*+•]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(\S.*)$")
 _TAG_LINE = re.compile(
     r"^\s*(?:@(?!default|link|code)[a-z][\w-]*(?:\[\w+\])?(?=\s|$)|:param|:return|:rtype|:type|- (?i:parameters?|returns|throws|note|warning|important)\b)"
 )
 # what such a tag says beside what follows it; `@param x` names what the sentence is about, which is kept
+# what follows these, up to an empty line or another tag, is a name, a date, a person or code
+_POINTS_ELSEWHERE = re.compile(
+    r"^\s*@(?:see|since|author|version|copyright|group|category|api|package|example|template)\b"
+)
 _SAYS_NOTHING = re.compile(
     r"^\s*(?:@(?:note|warning|remarks?|attention|important|apiNote|implNote|implSpec|brief|details|property|"
     r"param(?:\[\w+\])?(?:\s+\S+(?=\s+\$))?|var\s+[\w\\|?\[\]]+(?:<[^>]{0,80}>)?)|-\s+(?i:parameter|note|warning|important):?)\s+"
@@ -38,8 +45,8 @@ _CROSS_REFERENCE = re.compile(
     r"<(?:see|seealso|paramref|typeparamref)\s+\w+\s*=\s*[\"'](?:[A-Z]:)?([^\"']*)[\"']\s*/>(\w?)"
 )
 _MARKUP = re.compile(r"</?[a-zA-Z][^>]{0,80}/?>|\{@\w+\s+([^}]*)\}")
-_OPENS_CODE = re.compile(r"^\s*(?:<pre\b(?!.*</pre>)|<code>\s*$|\{\{\{(?!.*\}\}\}))")
-_CLOSES_CODE = re.compile(r"</pre>\s*$|^\s*(?:</code>|\}\}\})\s*$")
+_OPENS_CODE = re.compile(r"^\s*(?:<pre\b(?!.*</pre>)|<code>\s*$|\{\{\{(?!.*\}\}\}))|^[^{]*\{\{\{\s*$")
+_CLOSES_CODE = re.compile(r"</pre>\s*$|^\s*</code>\s*$|^(?!.*\{\{\{).*\}\}\}\s*$")
 _WIKI_LINK = re.compile(r"\[\[(?:\S+\s+)?([^\[\]]+)\]\]")
 _TEXT_LINK = re.compile(r"\[([^\[\]]{1,200})\](?:\([^()\s]{0,300}\)|\[[\w.:#()`]{0,100}\])")
 _SYMBOL_LINK = re.compile(r"(?<![\w\])\[])\[([A-Za-z_][\w.:#]*(?:\(\))?)\](?![\w(\[:])")
@@ -59,22 +66,27 @@ def clean_comment(line: str, language: str = "", *, in_string: bool = False) -> 
     text = _STRIP_END.sub("", text)
     if _RULE.match(text) or (language == "ruby" and line.startswith(("=begin", "=end"))):
         return ""
-    if in_string and _HEADING.match(text):
+    if text.lstrip().startswith(("```", "~~~")):
+        return _FENCE
+    text = _QUOTED.sub("", text)
+    if _HEADING.match(text):
         return ""
     if text.lstrip().startswith("|") and text.count("|") == 1:  # a box around the comment
         text = text.replace("|", "", 1)
     if "[" in text or "{" in text or "<" in text or "+" in text:
         text = _without_links(text, language)
+    if "*" in text:
+        text = _EMPHASIS.sub(r"\2", text)
     if "&" in text:
         text = unescape(text).replace("\xa0", " ")
-    return text.replace("`", "")
+    return text if text == _FENCE else text.replace("`", "")
 
 
 def _without_links(text: str, language: str) -> str:
     if _OPENS_CODE.match(text):
-        return "```"
+        return _FENCE
     if _CLOSES_CODE.search(text):
-        return "```"
+        return _FENCE
     if "<" in text or "{@" in text:
         text = _CROSS_REFERENCE.sub(_named_in, text)
         text = _MARKUP.sub(lambda match: match.group(1) or " ", text)
@@ -94,10 +106,16 @@ def _named_in(reference: re.Match[str]) -> str:
     return f"{name} {reference.group(2)}" if reference.group(2) else name
 
 
+def untagged(text: str) -> str:
+    """A statement of a comment without the mark of the tag before it, and of a link that runs over lines."""
+    text = _MARKUP.sub(lambda match: match.group(1) or " ", text) if "{@" in text else text
+    return _SAYS_NOTHING.sub("", text).removeprefix("@")
+
+
 def comment_paragraphs(block: Sequence[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
     """The paragraphs and list items of one comment whose lines are already clean."""
     held: list[tuple[int, str]] = []
-    fenced = False
+    fenced = passed_over = False
     ahead = {number: following for (number, _), (_, following) in pairwise(block)}
     for number, text in block:
         if text.strip().startswith(("```", "~~~", "<pre")):
@@ -107,13 +125,17 @@ def comment_paragraphs(block: Sequence[tuple[int, str]]) -> Iterator[list[tuple[
             continue
         if not text.strip() and _DEFAULT_LINE.match(ahead.get(number, "")):
             continue
-        item = None if _TAG_LINE.match(text) else _ITEM.match(text)
-        if not text.strip() or item or _TAG_LINE.match(text):
+        tag = _TAG_LINE.match(text)
+        passed_over = bool(_POINTS_ELSEWHERE.match(text)) or (passed_over and not tag and bool(text.strip()))
+        if passed_over:
+            continue
+        item = None if tag else _ITEM.match(text)
+        if not text.strip() or item or tag:
             if held:
                 yield held
             held = []
         if text.strip():
-            held.append((number, item.group(2) if item else _SAYS_NOTHING.sub("", text)))
+            held.append((number, item.group(2) if item else text))
     if held:
         yield held
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from refute.repository.comment_lines import comment_lines
-from refute.repository.comments import clean_comment, comment_paragraphs, scan_comments
+from refute.repository.comments import clean_comment, comment_paragraphs, scan_comments, untagged
 from refute.repository.defaults import NamedDefault, coded_defaults, documented_defaults
 from refute.repository.descriptions import descriptions_in, is_interface
 from refute.repository.file_kinds import (
@@ -325,6 +325,8 @@ def _grouped(
         best.score + 0.12 * min(len(judged) - 1, 3), top, secondary, best.promise, best.domain, best.reasons
     )
     text = " ".join(sentence.text for sentence, _ in group)
+    if channel in ("doc-comment", "code-comment"):
+        text = untagged(text)
     yield _statement(
         text, group[0][0].line, group[-1][0].end_line, channel, whole,
         bonus=bonus, symbol=symbol, heading=heading, default=default,

@@ -97,6 +97,8 @@ class _Reader:
                 fence = stripped
                 self.close()
                 continue
+            if self.language == "markdown" and stripped.startswith("> #"):
+                line, stripped = stripped[2:], stripped[2:]
             indent = len(line) - len(line.lstrip())
             if skip_indent is not None:
                 if not stripped or indent > skip_indent:
@@ -240,12 +242,19 @@ class _Reader:
 
 
 _LINK = re.compile(r"!?\[([^\[\]]{0,300})\](?:\([^()]{0,500}\)|\[[^\[\]]{0,200}\])")
+_OPEN_EMPHASIS = re.compile(
+    r"(?<![\w/*])\*\*(?=[^\s*/])|(?<=[^\s*/])\*\*(?![\w/*])"
+)  # it goes on in another line
+_ESCAPED = re.compile(r"\\([_*#\[\]`<>~|()!-])")
+_ATTRIBUTES = re.compile(r"\s*\{:\s*[.#][^{}]{0,100}\}")  # of kramdown
 _WIKI_LINK = re.compile(r"\[\[#?([^\[\]|]{1,200})(?:\|([^\[\]]{1,200}))?\]\]")
 # Paradox: `@ref:[text](link)`, `@apidoc[Name]{ .scala }`; Laika: `@:api(package.Name)`
 _INLINE = re.compile(
     r"@[a-z]\w*:?\[([^\[\]]{0,300})\](?:\([^()]{0,300}\))?(?:\{[^{}]{0,200}\})?|@:\w+\((?:[\w.]*\.)?(\w+)\)"
 )
-_BLOCK = re.compile(r"^(?:@@.*|@:(?:@|\w+(?:\([^()]*\))?(?:\s*\{.*\})?))$")  # a line that begins or ends one
+_BLOCK = re.compile(
+    r"^(?:@@.*|@:(?:@|\w+(?:\([^()]*\))?(?:\s*\{.*\})?)|:::.*)$"
+)  # a line that begins or ends one
 _ROLE = re.compile(r"(?<![\w:]):[\w:+-]{1,40}:`~?([^`<]{0,200})(?:<[^`]{0,200}>)?`")
 _EMPHASIS = re.compile(r"(?<!\w)(\*\*|__|\*)(?=\S)(.{1,300}?)(?<=\S)\1(?!\w)")
 
@@ -263,6 +272,11 @@ def clean(text: str, language: str) -> str:
         text = _WIKI_LINK.sub(lambda match: match.group(2) or match.group(1), text)
     if "*" in text or "__" in text:
         text = _EMPHASIS.sub(r"\2", text)
+        text = _OPEN_EMPHASIS.sub("", text)
+    if "\\" in text and language == "markdown":
+        text = _ESCAPED.sub(r"\1", text)
+    if "{:" in text:
+        text = _ATTRIBUTES.sub("", text)
     if "<" in text:
         text = _TAGS.sub(" ", text)
     if "&" in text:
