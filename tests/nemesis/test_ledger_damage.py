@@ -174,3 +174,29 @@ def test_a_fault_comes_once_and_is_healed_as_often_as_you_like(room: Room) -> No
         assert heal_everything(room.nemesis.ledger_directory).healed == {}
     assert room.nemesis.active() == ()
     assert eventually(lambda: state(pid_of(room, "n1")) != "T")
+
+
+def test_what_is_registered_and_cannot_be_read_is_not_taken_for_nothing(tmp_path: Path) -> None:
+    ledger = Ledger.create(tmp_path / "ledger")
+    (pointer,) = registered_ledgers()
+    assert heal_everything().clean
+    was = pointer.read_text()
+    for damaged in ("[]", "{", '{"ledger": 7}'):
+        pointer.write_text(damaged)
+        report = heal_everything()
+        assert not report.clean and "does not say where its ledger is" in report.failed[str(pointer)]
+    pointer.write_text("")
+    assert heal_everything().clean, "that run was killed before it had a ledger"
+    pointer.write_text(was)
+    ledger.close(unregister=True)
+
+
+def test_a_registry_that_is_closed_to_us_is_not_taken_for_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state").mkdir(exist_ok=True)
+    (tmp_path / "state" / "ledgers").write_text("no folder, so that not even root can list it")
+    report = heal_everything()
+    assert report.failed == {str(tmp_path / "state" / "ledgers"): "cannot be read: Not a directory"}
+    (tmp_path / "state" / "ledgers").unlink()
+    assert heal_everything().clean

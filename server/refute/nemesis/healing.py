@@ -18,6 +18,7 @@ from refute.nemesis.ledger import (
     owner_is_alive,
     read_ledger,
     registered_ledgers,
+    unreadable_pointers,
 )
 from refute.nemesis.undo import left_after
 from refute.system.process_table import ProcessId, boot_id, is_alive, processes_with_mark
@@ -50,7 +51,9 @@ def heal_everything(ledger: Path | None = None) -> HealReport:
     """
     report = HealReport()
     known = registered_ledgers()
-    if ledger is not None:
+    if ledger is None:
+        report.failed |= unreadable_pointers()
+    else:
         known = {pointer: place for pointer, place in known.items() if place == ledger.resolve()} or {
             ledger / "unregistered": ledger
         }

@@ -226,9 +226,35 @@ def registered_ledgers() -> dict[Path, Path]:
     for pointer in sorted(registry().glob("*.json")):
         try:
             found[pointer] = Path(json.loads(pointer.read_text())["ledger"])
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, KeyError, TypeError):
             continue
     return found
+
+
+def unreadable_pointers() -> dict[str, str]:
+    """What of the registry cannot be read, and why; what is registered there may still be on.
+
+    As where a run was made with `sudo` in the home of an ordinary user. An empty pointer is of a run that
+    was killed before anything could be on.
+    """
+    troubles = {}
+    try:
+        names = [name for name in os.listdir(registry()) if name.endswith(".json")]  # noqa: PTH208 (glob hides errors)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        return {str(registry()): f"cannot be read: {error.strerror}"}
+    for pointer in (registry() / name for name in names):
+        try:
+            if text := pointer.read_text():
+                Path(json.loads(text)["ledger"])
+        except FileNotFoundError:
+            continue  # closed meanwhile
+        except OSError as error:
+            troubles[str(pointer)] = f"cannot be read: {error.strerror}"
+        except (ValueError, KeyError, TypeError):
+            troubles[str(pointer)] = "does not say where its ledger is; look yourself what is left of its run"
+    return troubles
 
 
 def _take_in(state: LedgerState, record: Mapping[str, Any]) -> None:

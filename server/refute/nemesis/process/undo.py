@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 
 from refute.nemesis.undo import Handle, UndoVerb
-from refute.system.process_table import ProcessId, is_alive, is_stopped, session_members
+from refute.system.process_table import ProcessId, is_alive, is_stopped, session_members, state
 
 _GRACE_S = 2.0
 _SEEN_WITHIN_S = 0.5
@@ -45,9 +45,24 @@ def _still_stopped(handle: Handle) -> str | None:
     deadline = time.monotonic() + _SEEN_WITHIN_S
     while stopped := [p.pid for p in _processes(handle) if is_stopped(p.pid)]:
         if time.monotonic() > deadline:
-            return f"still stopped: pid {', '.join(map(str, stopped))}"
+            left = [pid for pid in stopped if not _only_its_tracer_holds(pid)]
+            return f"still stopped: pid {', '.join(map(str, left))}" if left else None
         time.sleep(0.005)
     return None
+
+
+def _only_its_tracer_holds(pid: int) -> bool:
+    # A stop by a signal is over when the call that sends SIGCONT returns. One that shows `t` beyond that is
+    # held by its tracer, as by a strace that delays a call of it for longer than we look.
+    if state(pid) != "t":
+        return False
+    try:
+        os.kill(pid, signal.SIGCONT)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return True
 
 
 def _end(handle: Handle) -> None:
