@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from refute.repository.claims import extract_claims
-from refute.repository.mirror import MOST_BYTES_A_FILE, open_repository
+from refute.repository.mirror import MOST_BYTES_A_FILE, open_repository, shown_path
 from refute.repository.problems import RepositoryError
 from refute.repository.repository_map import map_repository
 from refute.repository.toolbox import discover_toolbox
@@ -174,6 +177,34 @@ def test_a_one_file_change_reads_one_file(tmp_path: Path) -> None:
     commit_files(folder, {"doc3.md": "Write three is always kept on disk.\n"})
     with open_repository(folder, cache=tmp_path / "cache") as snapshot:
         assert survey(snapshot).read_now == 1
+
+
+def test_values_in_the_cache_that_are_not_ours_are_read_over(tmp_path: Path) -> None:
+    folder = commit_files(tmp_path / "repo", {"README.md": CLAIM})
+    for value in (None, 5, "text", b"no zip"):
+        with open_repository(folder, cache=tmp_path / "cache") as snapshot:
+            assert len(extract_claims(snapshot).claims) == 1
+        with closing(sqlite3.connect(tmp_path / "cache/repository-facts.sqlite")) as facts, facts:
+            facts.execute("UPDATE facts SET value = ?", (value,))
+            assert facts.execute("SELECT count(*) FROM facts").fetchone()[0] >= 2
+    with open_repository(folder, cache=tmp_path / "cache") as snapshot:
+        assert len(extract_claims(snapshot).claims) == 1
+
+
+@pytest.mark.parametrize("name", [b"a\nb.md", b"inv\xff.md", b"turn\xe2\x80\xae.md", b"back\\nslash.md"])
+def test_a_name_that_no_line_holds_is_read_in_a_plain_folder_too(name: bytes, tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    try:
+        (folder / os.fsdecode(name)).write_text(CLAIM)
+    except OSError:  # a file system that takes Unicode alone
+        assert name == b"inv\xff.md"
+        return
+    with open_repository(folder, cache=tmp_path / "cache") as snapshot:
+        found = extract_claims(snapshot)
+        assert [claim.path for claim in found.claims] == [shown_path(name)]
+        assert snapshot.text(shown_path(name)) == CLAIM
+    assert found.left_out == {}
 
 
 def test_a_cache_that_cannot_be_used_is_said_and_the_answer_is_whole(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from importlib import metadata
 from pathlib import Path
 
 _READERS = (
-    "comments", "defaults", "descriptions", "facts", "file_kinds", "html_text", "lexicon", "marks",
-    "messages", "prose", "sentences", "sieve", "syntax", "telling_code", "test_cases", "weighing",
+    "comment_lines", "comments", "defaults", "definitions", "descriptions", "facts", "file_kinds",
+    "html_text", "lexicon", "marks", "messages", "prose", "sentences", "sieve", "syntax", "telling_code",
+    "test_cases", "weighing",
 )  # fmt: skip
 
 

@@ -31,12 +31,16 @@ _SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "_
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One regular file of a snapshot; `blob` names its content, so equal contents have equal names."""
+    """One regular file of a snapshot; `blob` names its content, so equal contents have equal names.
+
+    `on_disk` is the name in a plain folder where `path` could not be shown as it is.
+    """
 
     path: str
     blob: str
     size: int
     executable: bool = False
+    on_disk: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ class RepositorySnapshot:
         """The bytes of each file in turn; what cannot be read is left out."""
         for file in files:
             if self.repo is None:
-                data = _read_plainly(self.root / file.path)
+                data = _read_plainly(self.root / (file.on_disk or file.path))
             else:
                 from refute.repository.borrowed import read_object
 
@@ -294,8 +298,9 @@ def _plain_snapshot(root: Path, cache: Path) -> RepositorySnapshot:
                 continue
             total += len(data)
             blob = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-            path = shown_path(place.relative_to(root).as_posix().encode("utf-8", "surrogateescape"))
-            files.append(SourceFile(path, blob, len(data)))
+            on_disk = place.relative_to(root).as_posix()
+            path = shown_path(os.fsencode(on_disk))
+            files.append(SourceFile(path, blob, len(data), on_disk=on_disk if on_disk != path else ""))
     rows = "\n".join(f"{file.blob} {file.path}" for file in files)
     tree = hashlib.sha256(rows.encode("utf-8", "replace")).hexdigest()
     counted = {reason: count for reason, count in left_out.items() if count}

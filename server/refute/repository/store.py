@@ -60,6 +60,8 @@ class FactStore:
                 self.problem = f"the cache cannot be read: {error}"
                 return
             for key, value in rows:
+                if not isinstance(value, bytes):  # not written by us
+                    continue
                 with contextlib.suppress(zlib.error, UnicodeDecodeError):
                     yield key, zlib.decompress(value).decode("utf-8")
 
