@@ -17,6 +17,8 @@ def kinds(*lines: str) -> set[str]:
         ("Route::get('/jobs/{id}', 'JobController@show');", "rest"),
         ('  get "/jobs/:id", JobController, :show', "rest"),
         ("  resources :jobs do", "rest"),
+        ("openapi: 3.0.0", "rest"),
+        ('"swagger": "2.0",', "rest"),
         ("val routes = HttpRoutes.of[IO] {", "rest"),
         ("const { program } = require('commander');", "cli"),
         ("  use Mix.Task", "cli"),

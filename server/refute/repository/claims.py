@@ -146,6 +146,8 @@ class _Quotes:
             return None
         text = "\n".join(lines[line - 1 : end_line])
         shown = plain(text) if path.endswith(".json") else text
+        if path.endswith(".sql"):
+            shown = text.replace("''", "'")  # as a string of SQL writes an apostrophe
         alike = _in_order(sentence, shown) or _in_order(_MARKS.sub("", sentence), _MARKS.sub("", text))
         return text if alike else None
 
@@ -206,7 +208,7 @@ def _claim(
         category=category,
         secondary=tuple(CATEGORIES[at] for at in secondary),
         polarity=polarity_of(row.text, row.channel),
-        conditions=conditions_of(row.text),
+        conditions=() if row.channel == "code" else conditions_of(row.text),
         default=default or None,
         threshold=Threshold(value=threshold[0], unit=threshold[1]) if threshold else None,
         explicit=row.channel not in _RULES and row.channel != "code",
@@ -214,6 +216,6 @@ def _claim(
         confidence=round(1 / (1 + math.exp(-head.worth)), 2),
         reasons=tuple(reasons),
         falsified_by=falsifier_of(category, row.text),
-        also_at=tuple(places[:12]),
+        also_at=tuple(places),
         related_tests=tests.related(row),
     )

@@ -1,4 +1,4 @@
-"""Finds the descriptions in an interface that is written as YAML or JSON (OpenAPI, AsyncAPI, JSON Schema)."""
+"""Finds the descriptions in an interface: YAML or JSON (OpenAPI, AsyncAPI, JSON Schema), comments of SQL."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ _INTERFACE = re.compile(
 _IN_JSON = re.compile(r"\"(?:description|summary)\"\s*:\s*\"((?:[^\"\\]|\\.){12,2000})\"")
 _IN_YAML = re.compile(r"^(\s*)(?:- )?(?:description|summary):\s*(.*)$")
 _NAMED = re.compile(r"^\s*[\"']?([\w/{}.$-]{2,60})[\"']?:\s*$|\"([\w/{}.$-]{2,60})\"\s*:\s*\{")
+_SCHEMA_COMMENT = re.compile(
+    r"\bCOMMENT\s+ON\s+(?:MATERIALIZED\s+)?\w+\s+([\w.\"]+)[^']{0,80}\bIS\s+E?'", re.I
+)
+_CLOSED = re.compile(r"(?<!')(?:'')*'\s*(?:;.*)?$")
+_LONGEST_SCHEMA_COMMENT = 40
 _ESCAPES = re.compile(r"\\[nrt]|\\(?=[\"/\\])")
 
 
@@ -22,6 +27,22 @@ class Description:
 
     lines: tuple[tuple[int, str], ...]
     symbol: str
+
+
+def schema_comments(lines: Sequence[str]) -> Iterator[Description]:
+    """What `COMMENT ON ... IS '...'` says of a table, a column or a constraint, in SQL; linear."""
+    at = 0
+    while at < len(lines):
+        begun = _SCHEMA_COMMENT.search(lines[at])
+        at += 1
+        if begun is None:
+            continue
+        text = [(at, lines[at - 1][begun.end() :])]
+        while not _CLOSED.search(text[-1][1]) and at < len(lines) and len(text) < _LONGEST_SCHEMA_COMMENT:
+            text.append((at + 1, lines[at]))
+            at += 1
+        shown = tuple((number, _CLOSED.sub("", line).replace("''", "'").strip()) for number, line in text)
+        yield Description(shown, begun.group(1).rpartition(".")[2].strip('"'))
 
 
 def is_interface(text: str) -> bool:

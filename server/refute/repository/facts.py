@@ -13,7 +13,7 @@ from typing import Any
 from refute.repository.comment_lines import comment_lines
 from refute.repository.comments import clean_comment, comment_paragraphs, scan_comments, untagged
 from refute.repository.defaults import NamedDefault, coded_defaults, documented_defaults
-from refute.repository.descriptions import descriptions_in, is_interface
+from refute.repository.descriptions import descriptions_in, is_interface, schema_comments
 from refute.repository.file_kinds import (
     COMMENTED,
     GRAMMARS,
@@ -123,7 +123,7 @@ def read_facts(path: str, data: bytes) -> FileFacts:
     language = language_of(path)
     if b"\0" in data[:8192]:
         return FileFacts(language, 0, notes=("binary",))
-    text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
     notes: list[str] = ["invalid UTF-8"] if "\ufffd" in text else []
     if max(map(len, lines)) > _LONGEST_LINE:
@@ -163,6 +163,9 @@ def read_facts(path: str, data: bytes) -> FileFacts:
         statements += _from_scan(lines, language)
     if language in ("yaml", "json") and is_interface(text):
         for described in descriptions_in(lines, language):
+            statements += _from_block(list(described.lines), "doc-comment", described.symbol)
+    if language == "sql":
+        for described in schema_comments(lines):
             statements += _from_block(list(described.lines), "doc-comment", described.symbol)
     if not test:
         statements += _from_messages(messages_in(lines, language), syntax)

@@ -50,6 +50,8 @@ _BY_WORD: tuple[tuple[re.Pattern[str], tuple[str, str]], ...] = (
      ("skew a clock, or pause the holder past its time", "no two holders at once; no stale read")),
     (re.compile(r"\bfsync|\bsync(?:ed)?\b.*\bdisk|power (?:loss|failure)|\bwal\b|write-ahead|\bdurab", re.I),
      ("lose unsynced writes (power loss), or fail fsync", "no acknowledged write is missing after restart")),
+    (re.compile(r"acknowledged[ -](?:write|put|delete|update|commit|record|append|transaction)|\b(?:write|put|delete|update|commit|record|append|transaction)s? (?:that|which|once)\b[^.]{0,20}\backnowledged", re.I),
+     _BY_CATEGORY["durability"]),
     (re.compile(r"redeliver|at[- ]least[- ]once|exactly[- ]once|acknowledg|\back(?:s|ed)?\b", re.I),
      ("kill the consumer between effect and acknowledgement", "each message is handled as often as is promised; none is lost")),
     (re.compile(r"\bupgrade|\bdowngrade|\bversion|compatib", re.I),

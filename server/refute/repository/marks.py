@@ -27,7 +27,7 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("rpc", r"\b(?:grpc\.NewServer|^service \w+|rpc \w+\s*\(|RegisterService|tonic::|netty\b|ServerBootstrap|thrift|brpc|"
             r"net/rpc|tarpc|GenServer|gen_server|gen_statem|register_command|redisCommandTable)"),
     ("rest", r"(?:\bhttp\.Handle(?:Func)?\b|\.HandleFunc\(|@(?:Get|Post|Put|Delete|Request)Mapping|@(?:app|router|blueprint)\.(?:route|get|post)|"
-             r"\brouter\.(?:get|post|put|delete)\(|express\(\)|\bMux\b|MapGet\(|Sinatra|Rack::|axum::|actix_web|@Path\(|"
+             r"\brouter\.(?:get|post|put|delete)\(|express\(\)|\bMux\b|MapGet\(|^\s*\{?\s*[\"']?(?:openapi|swagger)[\"']?\s*:\s*[\"']?\d|Sinatra|Rack::|axum::|actix_web|@Path\(|"
              r"\bRoute::(?:get|post|put|patch|delete|resource)\(|\bPlug\.Router\b|\bHttpRoutes\.of\b|\brouting \{|\bpathPrefix\(|"
              r"^\s*(?:get|post|put|patch|delete|resources) [\"'/:]/?\w[^\n]*(?:\bdo\b|Controller|=>|to:))"),
     ("listener", r"\b(?:net\.Listen\w*|TcpListener|ServerSocket\w*|anetTcpServer|asyncio\.start_server|createServer|bind\s*\(\s*\w*sock\w*|"

@@ -98,7 +98,11 @@ def _claim_lines(claim: Claim) -> list[str]:
         facts.append(f"inferred: {claim.rule}")
     if claim.related_tests:
         facts.append(
-            "tests " + ", ".join(f"{test.name[:60]} ({test.strength})" for test in claim.related_tests[:2])
+            "tests "
+            + ", ".join(
+                f"{test.name[:60]} ({test.strength}{', in CI' if test.in_ci else ''})"
+                for test in claim.related_tests[:2]
+            )
         )
     return [head, "   " + "; ".join(facts)]
 

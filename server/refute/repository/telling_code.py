@@ -53,7 +53,7 @@ _HANDLERS = Sieve({"empty": _EMPTY_HANDLER})
 _DELICATE = re.compile(
     r"dedup|n?ack(?:nowledge)?(?![a-z])|fsync|\bsync\b|lease|(?<!un)lock|commit|persist|flush|fenc", re.I
 )
-_COMMENT = ("//", "#", "*", "/*", "--", "%", ";")
+_COMMENT = ("//", "#", "*", "/*", "--", "%", ";", "COMMENT ON ", "comment on ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,11 @@ _MEANT = {
 _NUMBER = re.compile(
     r"(?<![\w.])(\d+(?:[._,]\d+)*)\s*(ms|milliseconds?|µs|us|microseconds?|ns|s|secs?|seconds?|m|min|minutes?|h|hours?|days?|"
     r"%|percent|[kmgt]i?b|bytes?|[KMGT]i?B|times|retries|attempts|nodes?|members?|replicas?|ops/s|req/s|qps|entries|messages|connections)(?![\w])")  # fmt: skip
+# 30 * time.Second; Duration.ofSeconds(30), Duration::from_secs(30), TimeSpan.FromSeconds(30); 30.seconds
+_DURATION = re.compile(
+    r"(?<![\w.])(\d+) ?\* ?time\.((?:Milli|Micro|Nano)?[Ss]econd|Minute|Hour)\b|"
+    r"\b(?:Duration|TimeSpan)(?:\.|::)(?:of|from_|From)((?i:millis(?:econds)?|secs?|seconds|mins|minutes|hours|days))\((\d+)\)|"
+    r"(?<![\w.])(\d+)\.(milliseconds|seconds|minutes|hours|days)\b")  # fmt: skip
 _DEFAULT = re.compile(
     r"(?:\bdefaults? (?:to|is|value(?: is|:)?|of)|\bdefaults?:|\bby default,?|\(default:?|\[default:?|default=)\s*(?:it is |is |to )?"
     r"[\"'`]?([-\w.%/:]+(?: (?:ms|seconds?|minutes?|hours?|days?|bytes|[kmg]i?b))?)?", re.I)  # fmt: skip
@@ -223,9 +228,15 @@ def polarity_of(text: str, channel: str) -> Polarity:
 
 
 def threshold_of(text: str) -> tuple[str, str] | None:
-    """The first number that has a unit, as `(value, unit)`."""
+    """The first number that has a unit, as `(value, unit)`; a duration may be written as code does."""
     found = _NUMBER.search(text)
-    return (found.group(1), found.group(2)) if found else None
+    if found:
+        return found.group(1), found.group(2)
+    coded = _DURATION.search(text)
+    if not coded:
+        return None
+    value, unit = (row for row in coded.groups() if row)
+    return (value, unit.lower()) if value[0].isdigit() else (unit, value.lower())
 
 
 def default_of(text: str) -> str | None:
