@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from refute.repository.claims import LEAST_SHOWN, MOST_SHOWN, extract_claims
-from refute.repository.defaults import agree, coded_defaults, documented_defaults, words_of_name
+from refute.repository.coded_defaults import coded_defaults
+from refute.repository.defaults import agree, documented_defaults, words_of_name
 from refute.repository.mirror import open_repository
 from tests.repository.repositories import commit_files
 

@@ -1,40 +1,35 @@
 """Finds places where a repository contradicts itself, or promises what a default switches off.
 
-Six mechanisms, none of which knows a product: the same list in another order where one place says that the
+Seven mechanisms, none of which knows a product: the same list in another order where one place says that the
 order matters; near-duplicates whose numbers differ; near-duplicates of which one denies; "one at a time"
 against "several at once" about the same thing; a protection that a document advertises while the code
-turns an unset limit into none; and a setting with another default where it is documented than where it is set.
+turns an unset limit into none; a setting with another default where it is documented than where it is set;
+and a value of a chart that its README states otherwise.
 """
 
 # ruff: noqa: E501  (patterns)
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from refute.repository.chart_values import differing_chart_values
 from refute.repository.differing_defaults import differing_defaults
+from refute.repository.differing_sentences import duplicates_that_differ
 from refute.repository.file_kinds import role_of
 from refute.repository.lexicon import categories_of_word
 from refute.repository.mirror import RepositorySnapshot
 from refute.repository.models import Contradiction, Place
 from refute.repository.ranking import Candidate
-from refute.repository.sentences import pieces, stem, stems_of, words_of
+from refute.repository.sentences import pieces, stem, stems_of
 from refute.repository.sieve import Sieve
+from refute.repository.statement_index import StatementIndex, contradiction, place_of
 from refute.repository.survey import Survey
 
 _MOST = 12
 _LIST = re.compile(r"\b([A-Z]\w+), (?:the )?([A-Z]\w+),? (?:and|then) (?:the )?([A-Z]\w+)\b")
 _ORDER = re.compile(r"\b(in (?:this |that |the following )?order|first\b.*\bthen|before|after)\b", re.I)
-_NEGATION = re.compile(
-    r"\b(not|never|no|cannot|can't|won't|doesn't|don't|isn't|aren't|without|neither|nor)\b", re.I
-)
-_DENYING_PREFIX = re.compile(r"\b(?:un|non|in|dis|im|de|not|no)[ -]?(?=[a-z]{4})", re.I)
-_QUANTITY = re.compile(
-    r"(?<![\w.-])(\d+(?:\.\d+)?)\s?(ms|milliseconds?|s|secs?|seconds?|minutes?|hours?|days?|[kmg]i?b|bytes?|times|retries)\b", re.I)  # fmt: skip
-_BARE = re.compile(r"\d+(?:\.\d+)?")
-_PROPER = re.compile(r"(?<=[\w,(/] )[A-Z]\w+|\b[A-Z]\w*[A-Z]\w*\b|\b[a-z]+[A-Z]\w*\b|\b\w+_\w+\b")
 _ONE = re.compile(r"\bone (?:\w+ )?at a time\b|\bonly one (?:\w+ ){1,3}(?:at (?:a|any) time|may|can)\b", re.I)
 _MANY = re.compile(
     r"\b(multiple|several|arbitrary(?! (?:ways?|orders?|points?|moments?|times?)\b)|more than one|any number of|simultaneous\w*)\b",
@@ -57,13 +52,14 @@ def find_contradictions(
 ) -> Iterator[Contradiction]:
     """The contradictions, the surest first, at most twelve; near-linear in the number of statements."""
     said = [row for row in rows if _counts(row)][:5000]
-    index = _Index(said)
+    index = StatementIndex(said)
     found = [
         *_order_differs(said, index),
         *_one_against_many(said, index),
-        *_duplicates_that_differ(said, index),
+        *duplicates_that_differ(said, index),
         *_protection_that_is_off(snapshot, surveyed, said, index),
         *differing_defaults(surveyed.files),
+        *differing_chart_values(snapshot, surveyed.files),
     ]
     found.sort(key=lambda row: (-row.confidence, str(row.a), str(row.b)))
     yield from _once_each(found)[:_MOST]
@@ -103,54 +99,7 @@ def _counts(row: Candidate) -> bool:
     )
 
 
-class _Index:
-    """The words of each statement, how rare they are, and which statements hold them."""
-
-    def __init__(self, rows: Sequence[Candidate]) -> None:
-        self.stems = [stems_of(row.statement.text) for row in rows]
-        self.by_stem: dict[str, list[int]] = defaultdict(list)
-        for at, stems in enumerate(self.stems):
-            for word in stems:
-                self.by_stem[word].append(at)
-        total = max(len(rows), 1)
-        self.weight = {word: math.log(1 + total / len(held)) for word, held in self.by_stem.items()}
-
-    def near(self, at: int, *, most: int = 30, rarest: int = 8) -> list[int]:
-        """Statements that share the rarest words with this one, the closest first."""
-        words = sorted(self.stems[at], key=lambda word: (-self.weight[word], word))[:rarest]
-        shared: Counter[int] = Counter()
-        for word in words:
-            if len(self.by_stem[word]) <= 400:
-                shared.update(self.by_stem[word])
-        return [other for other, _ in shared.most_common(most) if other != at]
-
-    def shared_weight(self, a: frozenset[str], b: frozenset[str]) -> float:
-        """How much the common words weigh."""
-        return sum(self.weight.get(word, 1.0) for word in a & b)
-
-    def alike(self, a: frozenset[str], b: frozenset[str]) -> float:
-        """Weighted Jaccard similarity."""
-        either = sum(self.weight.get(word, 1.0) for word in a | b)
-        return self.shared_weight(a, b) / either if either else 0.0
-
-
-def _made(kind: str, a: Candidate, b: Candidate, note: str, confidence: float) -> Contradiction:
-    return Contradiction(
-        kind=kind,
-        note=note,
-        a=_place(a),
-        a_quote=a.statement.text[:300],
-        b=_place(b),
-        b_quote=b.statement.text[:300],
-        confidence=round(confidence, 2),
-    )
-
-
-def _place(row: Candidate) -> Place:
-    return Place(path=row.path, line=row.statement.line, end_line=row.statement.end_line)
-
-
-def _order_differs(rows: Sequence[Candidate], index: _Index) -> Iterator[Contradiction]:
+def _order_differs(rows: Sequence[Candidate], index: StatementIndex) -> Iterator[Contradiction]:
     lists: dict[frozenset[str], list[tuple[tuple[str, ...], int]]] = defaultdict(list)
     for at, row in enumerate(rows):
         for found in _LIST.finditer(row.statement.text):
@@ -169,10 +118,10 @@ def _order_differs(rows: Sequence[Candidate], index: _Index) -> Iterator[Contrad
                 if ordered and alike >= 0.35:
                     done.update({(a.path, b.path), (b.path, a.path)})
                     note = f"One says that the order matters ({', '.join(names)}); the other lists {', '.join(other_names)}."
-                    yield _made("order differs", a, b, note, 0.6 + 0.4 * alike)
+                    yield contradiction("order differs", a, b, note, 0.6 + 0.4 * alike)
 
 
-def _one_against_many(rows: Sequence[Candidate], index: _Index) -> Iterator[Contradiction]:
+def _one_against_many(rows: Sequence[Candidate], index: StatementIndex) -> Iterator[Contradiction]:
     plain = frozenset(
         map(stem, ("one", "time", "multiple", "several", "arbitrary", "only", "single", "many"))
     )
@@ -196,7 +145,7 @@ def _one_against_many(rows: Sequence[Candidate], index: _Index) -> Iterator[Cont
                     best = (share, other)
         if best is not None:
             note = f"One place says {found.group()!r}, the other allows several."
-            yield _made("one against many", row, rows[best[1]], note, 0.4 + 0.3 * best[0])
+            yield contradiction("one against many", row, rows[best[1]], note, 0.4 + 0.3 * best[0])
 
 
 def _clause_around(text: str, start: int, end: int) -> frozenset[str]:
@@ -206,89 +155,8 @@ def _clause_around(text: str, start: int, end: int) -> frozenset[str]:
     return stems_of(f"{before} {text[start:end]} {after}")
 
 
-def _duplicates_that_differ(rows: Sequence[Candidate], index: _Index) -> Iterator[Contradiction]:
-    """Near-duplicates in different files with another number for the same unit, or one of which denies.
-
-    Where a file says both, it speaks of two things: `storeIfAbsent` and `storeIfExists` stand beside each other.
-    """
-    spoken_at = {(row.statement.text.replace("’", "'"), row.path) for row in rows}
-    for at, row in enumerate(rows):
-        mine = index.stems[at]
-        if len(mine) < 6:
-            continue
-        for other in index.near(at, most=8):
-            theirs = rows[other]
-            if other < at or theirs.path == row.path:
-                continue
-            words = {word for word in mine ^ index.stems[other] if not word.isdigit()}
-            alike = index.alike(
-                frozenset(word for word in mine if not word.isdigit()),
-                frozenset(word for word in index.stems[other] if not word.isdigit()),
-            )
-            if alike < 0.8:
-                continue
-            numbers = _quantities(row.statement.text), _quantities(theirs.statement.text)
-            common_units = set(numbers[0]) & set(numbers[1])
-            differing = [unit for unit in common_units if numbers[0][unit] != numbers[1][unit]]
-            single = all(len(held[unit]) == 1 for held in numbers for unit in differing)
-            apart = differing and _of_different_things(row.statement.text, theirs.statement.text)
-            logged = _counted(row.statement.text) != _counted(theirs.statement.text)
-            if differing and single and len(numbers[0]) == len(numbers[1]) and not apart and not logged:
-                unit = sorted(differing)[0]
-                note = f"{sorted(numbers[0][unit])} against {sorted(numbers[1][unit])} {unit}."
-                yield _made("number differs", row, theirs, note, 0.4 + 0.5 * alike)
-            said = [one.statement.text.replace("’", "'") for one in (row, theirs)]
-            denied = len(_NEGATION.findall(said[0])) - len(_NEGATION.findall(said[1]))
-            spoken = set(words_of(said[0])) ^ set(words_of(said[1]))
-            only_denial = len(spoken) <= 3 and any(_NEGATION.fullmatch(word) for word in spoken)
-            only_denial &= not {"with", "without"} <= spoken  # each tells what its own call takes
-            if (
-                abs(denied) == 1
-                and alike >= 0.88
-                and len(words) <= 2
-                and only_denial
-                and not _opposites(row, theirs)
-                and (said[0], theirs.path) not in spoken_at
-                and (said[1], row.path) not in spoken_at
-            ):
-                yield _made(
-                    "polarity differs",
-                    row,
-                    theirs,
-                    "One of two almost equal sentences denies.",
-                    0.5 + 0.4 * alike,
-                )
-
-
-def _counted(text: str) -> frozenset[str]:
-    """The numbers without a unit; where these differ too, the two are lines of what a program printed."""
-    return frozenset(_BARE.findall(_QUANTITY.sub(" ", text)))
-
-
-def _of_different_things(a: str, b: str) -> bool:
-    """Whether each names something that the other does not: what holds in MySQL denies nothing of PostgreSQL."""
-    names = [frozenset(_PROPER.findall(text)) for text in (a, b)]
-    return bool(names[0] - names[1]) and bool(names[1] - names[0])
-
-
-def _opposites(a: Candidate, b: Candidate) -> bool:
-    """Whether the names of what they speak about deny each other: `Recoverable` and `Unrecoverable`."""
-    names = [f"{row.statement.symbol} {row.path}" for row in (a, b)]
-    plain = [
-        _DENYING_PREFIX.sub("", re.sub(r"(?<=[a-z])(?=[A-Z])|[_/.-]", " ", name)).lower() for name in names
-    ]
-    return plain[0] == plain[1] and names[0] != names[1]
-
-
-def _quantities(text: str) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = defaultdict(set)
-    for number, unit in _QUANTITY.findall(text):
-        found[unit.lower().rstrip("s") or "s"].add(number)
-    return {unit: frozenset(numbers) for unit, numbers in found.items()}
-
-
 def _protection_that_is_off(
-    snapshot: RepositorySnapshot, surveyed: Survey, rows: Sequence[Candidate], index: _Index
+    snapshot: RepositorySnapshot, surveyed: Survey, rows: Sequence[Candidate], index: StatementIndex
 ) -> Iterator[Contradiction]:
     """A protection named in a document, the code comment that serves it, and the limit that is off when unset."""
     unset = list(_limits_off_by_default(snapshot, surveyed))
@@ -325,8 +193,8 @@ def _protection_that_is_off(
             made = Contradiction(
                 kind="default is off",
                 note=f"The document names a protection; {name}, which serves it "
-                f"({_place(rows[other])}), is without limit unless it is set.",
-                a=_place(row),
+                f"({place_of(rows[other])}), is without limit unless it is set.",
+                a=place_of(row),
                 a_quote=row.statement.text[:300],
                 b=place,
                 b_quote=shown,

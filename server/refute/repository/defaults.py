@@ -1,4 +1,4 @@
-"""Reads what a setting is without being set: as a document says it, and as the code initialises it.
+"""Reads what a document says that a setting is without being set.
 
 Only settings whose name has two words or more are read, since a shorter name means something else in each
 place, and only values that can be compared: numbers (with their unit, where one is said) and switches.
@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from refute.repository.sentences import pieces
 
-_MOST_OF_A_FILE = 300
 _LONGEST_LINE = 240
 _FARTHEST_LINE = 8
 _UNITS = {
@@ -32,11 +31,11 @@ _UNITS = {
 _OF_NAMES = frozenset({*_UNITS, "in", "default", "defaults"})
 _VALUE = (
     r"[`'\"*]*(?:(\d[\d_,]*(?:\.\d+)?)[`'\"]*\s*(" + "|".join(sorted(_UNITS, key=len, reverse=True)) + r")?"
-    r"(?![\w%]|[ .]?\d| ?[-*/^+x×] ?\d)|(true|false)\b)"
+    r"(?![\w%]|[ .]?\d| ?(?:<<|[-*/^+x×]) ?\d)|(true|false)\b)"
 )
 _WHOLE = re.compile(_VALUE + r"[`'\"*]*", re.I)
-_STATED = re.compile(
-    r"\b(?:defaults? (?:to|is|value(?: is)?:?|of)|defaults?:|default =|by default (?:it is|this is))\s*"
+STATED = re.compile(
+    r"\b(?:defaults? (?:to|is|value(?: is)?:?|of)|defaults?:|default =|by default (?:it is|this is)|(?<=\()default)\s*"
     + _VALUE,
     re.I,
 )
@@ -50,29 +49,6 @@ _VERSIONED = re.compile(
     r"(?:^|/)(?:[\w-]*version[\w-]*|v?\d+[.\d]*x?|archived?|old|legacy)/|[-_]v?\d+\.\d+", re.I
 )
 
-_IDENTIFIER = re.compile(r"\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w*)\b")
-_CASE = re.compile(
-    r"\b(?:if|unless|otherwise|when|simulat\w+|tests?|prod\w*|debug|on (?:windows|linux|mac\w*))\b", re.I
-)
-_LEFT = re.compile(r"([A-Za-z_@$][\w$]{4,60})[\"']?\s*(?::\s*[\w<>\[\]?. |]+)?\s*(?:\{\s*get;[^}]*\}\s*)?$")
-_CODE_UNITS = tuple(
-    (re.compile(pattern), unit)
-    for pattern, unit in (
-        (
-            r"\btime\.Second\b|\bfrom_secs\b|\bFromSeconds\b|\bofSeconds\b|\.seconds?\b|\bTimeUnit\.SECONDS\b",
-            1.0,
-        ),
-        (r"\btime\.Millisecond\b|\bfrom_millis\b|\bFromMilliseconds\b|\bofMillis\b|\.milliseconds?\b", 1e-3),
-        (r"\btime\.Minute\b|\bFromMinutes\b|\bofMinutes\b|\.minutes?\b|\bTimeUnit\.MINUTES\b", 60.0),
-        (r"\btime\.Hour\b|\bFromHours\b|\bofHours\b|\.hours?\b|\bTimeUnit\.HOURS\b", 3600.0),
-        (r"\bFromDays\b|\bofDays\b|\.days?\b|\bTimeUnit\.DAYS\b", 86400.0),
-    )
-)
-_FACTOR = r"\d[\d_]*(?:\.\d+)?(?:[uU]?[lL]{0,2}|[fFdD]|u32|u64|usize|i32|i64)?"
-_PRODUCT = re.compile(rf"\(?\s*({_FACTOR})((?:\s*\*\s*{_FACTOR})*)\s*\)?")
-_SHIFT = re.compile(r"\(?\s*(\d+)[uUlL]*\s*<<\s*(\d+)\s*\)?")
-_WORDS_AROUND = re.compile(r"^(?:[\w.:]*\(\s*)?(.*?)\s*\)?(?:\.\w+(?:\(\))?)?$")
-_COMMENT = ("//", "*", "/*", "#", "--", ";")
 # the same amount in another unit: a plain number may be seconds here and milliseconds there
 _RATIOS = tuple(
     1000.0**thousands * 60.0**sixties * 24.0**days * 1024.0**kibi
@@ -89,6 +65,7 @@ class NamedDefault:
 
     `value` is `true`, `false`, or a number in seconds, in bytes, or as it stands where no unit is said (then
     `has_unit` is false). `stated` is the value that the comment right above the code says; else empty.
+    `is_fallback` says that the code itself calls it a default, or sets it where it was not set.
     """
 
     name: str
@@ -100,6 +77,7 @@ class NamedDefault:
     stated_has_unit: bool = False
     stated_line: int = 0
     stated_shown: str = ""
+    is_fallback: bool = False
 
 
 def words_of_name(name: str) -> tuple[str, ...]:
@@ -157,100 +135,33 @@ def documented_defaults(lines: Sequence[str]) -> Iterator[NamedDefault]:
         is_heading = line.startswith("#") or (number < len(lines) and _UNDERLINE.match(lines[number]))
         if directive or is_heading or line.lstrip()[:2] in ("- ", "* ", "+ ") or line[:1] == "`":
             name, since = (entry.group(1), number) if entry else ("", number)
-        stated = _STATED.search(line) if "efault" in line else None
+        stated = STATED.search(line) if "efault" in line else None
         if stated and name and number - since < _FARTHEST_LINE:
             yield from _named(name, stated, number, line)
             name = ""  # what a later sentence says is of something else
 
 
+def plain_value(text: str) -> tuple[str, bool] | None:
+    """A number, with whether its unit is said, or a switch; None for all else."""
+    found = _WHOLE.fullmatch(text.strip())
+    return documented_value(found) if found else None
+
+
 def _named(name: str, found: re.Match[str], number: int, line: str) -> Iterator[NamedDefault]:
-    if len(words_of_name(name)) >= 2:
-        yield NamedDefault(name, *_documented_value(found), number, line.strip()[:300])
+    if len(words_of_name(name)) >= 2 or (name.count(".") and len(pieces(name)) >= 2):
+        yield NamedDefault(name, *documented_value(found), number, line.strip()[:300])
 
 
-def _documented_value(found: re.Match[str]) -> tuple[str, bool]:
+def documented_value(found: re.Match[str]) -> tuple[str, bool]:
+    """What a match of `STATED` says, with whether its unit is said."""
     amount, unit, switch = found.group(1), found.group(2), found.group(3)
     if switch:
         return switch.lower(), False
-    return repr(_number(amount) * _UNITS[(unit or "b").lower()]), bool(unit)
+    if unit == "m":  # minutes, mebibytes, or thousandths
+        return repr(number_of(amount)), False
+    return repr(number_of(amount) * _UNITS[(unit or "b").lower()]), bool(unit)
 
 
-def _number(digits: str) -> float:
+def number_of(digits: str) -> float:
+    """The number that digits with separators and a suffix of a type stand for."""
     return float(re.sub(r"[_,]|(?:[uU]?[lL]{0,2}|[fFdD]|[ui](?:32|64|size))$", "", digits))
-
-
-def coded_defaults(lines: Sequence[str]) -> Iterator[NamedDefault]:
-    """The settings that code initialises with a plain value, each with what the comment above it states."""
-    stated: re.Match[str] | None = None
-    told_by, stated_line, told = "", 0, 0
-    for number, line in enumerate(lines, 1):
-        bare = line.strip()
-        if bare.startswith(_COMMENT) and not bare.startswith("#define"):
-            found = _STATED.search(bare) if bare.lower().count("default") == 1 else None
-            if found:
-                stated, stated_line, told_by = found, number, bare
-            continue
-        if not bare or bare.startswith(("@", "[")):
-            continue
-        made = _initialised(bare, number) if len(bare) <= _LONGEST_LINE else None
-        if made is not None:
-            if stated is not None and number - stated_line <= 3 and _may_speak_of(told_by, made.name):
-                value, has_unit = _documented_value(stated)
-                made = NamedDefault(
-                    made.name,
-                    made.value,
-                    made.has_unit,
-                    number,
-                    made.shown,
-                    value,
-                    has_unit,
-                    stated_line,
-                    told_by[:300],
-                )
-            yield made
-            told += 1
-            if told >= _MOST_OF_A_FILE:
-                return
-        stated = None
-
-
-def _may_speak_of(comment: str, name: str) -> bool:
-    """Whether a comment names no other setting than that one, and speaks of no special case."""
-    others = [other for other in _IDENTIFIER.findall(comment) if other != name]
-    return not others and not _CASE.search(comment)
-
-
-def _initialised(line: str, number: int) -> NamedDefault | None:
-    left, sign, right = line.partition("=")
-    if not sign:
-        left, sign, right = line.partition(":")
-    if not sign or not right or right[0] in "=>:~" or left[-1:] in "!<>+-*/|&^%=":
-        return None
-    named = _LEFT.search(left.rstrip(": \t") if left.endswith(":") else left)
-    if named is None or left[: named.start()].endswith((".", "->")):  # one that is set, and not made
-        return None
-    if len(words_of_name(named.group(1))) < 2:
-        return None
-    told = _coded_value(re.split(r"\s(?://|#|/\*)", right, maxsplit=1)[0].strip().rstrip(",;").strip())
-    return NamedDefault(named.group(1), *told, number, line[:300]) if told else None
-
-
-def _coded_value(text: str) -> tuple[str, bool] | None:
-    """The value of a literal, a product of literals, or one of them in a unit of time; None for all else."""
-    if text.lower() in ("true", "false"):
-        return text.lower(), False
-    if not any(sign.isdigit() for sign in text) or len(text) > 60:
-        return None
-    shift = _SHIFT.fullmatch(text)
-    if shift and int(shift.group(2)) < 64:
-        return repr(float(int(shift.group(1)) << int(shift.group(2)))), False
-    product = _PRODUCT.fullmatch(text)
-    unit = next((unit for pattern, unit in _CODE_UNITS if pattern.search(text)), None)
-    if product is None and unit is not None:
-        within = re.sub(r"\s*\*?\s*time\.\w+\s*$|^\s*time\.\w+\s*\*\s*", "", text)
-        around = _WORDS_AROUND.match(within)
-        product = _PRODUCT.fullmatch(around.group(1)) if around else None
-    if product is None:
-        return None
-    value = math.prod(map(_number, re.findall(_FACTOR, product.group(0))))
-    return repr(value * (unit or 1.0)), unit is not None

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from refute.repository.coded_defaults import coded_defaults
 from refute.repository.comment_lines import comment_lines
 from refute.repository.comments import clean_comment, comment_paragraphs, scan_comments, untagged
-from refute.repository.defaults import NamedDefault, coded_defaults, documented_defaults
+from refute.repository.defaults import NamedDefault, documented_defaults
 from refute.repository.descriptions import descriptions_in, is_interface, schema_comments
 from refute.repository.file_kinds import (
     COMMENTED,

@@ -8,9 +8,9 @@ from importlib import metadata
 from pathlib import Path
 
 _READERS = (
-    "comment_lines", "comments", "defaults", "definitions", "descriptions", "facts", "file_kinds",
-    "html_text", "lexicon", "marks", "messages", "prose", "sentences", "sieve", "syntax", "telling_code",
-    "test_cases", "weighing",
+    "coded_defaults", "comment_lines", "comments", "defaults", "definitions", "descriptions", "facts",
+    "file_kinds", "html_text", "lexicon", "marks", "messages", "prose", "sentences", "sieve", "syntax",
+    "telling_code", "test_cases", "weighing",
 )  # fmt: skip
 
 

@@ -15,6 +15,14 @@ from refute.repository.lexicon import Category
 from refute.repository.weighing import Polarity
 
 TestStrength = Literal["name only", "asserts", "under fault"]
+ContradictionKind = Literal[
+    "order differs",
+    "number differs",
+    "polarity differs",
+    "default is off",
+    "one against many",
+    "default differs",
+]
 DEFAULT_TEXT_CHARACTERS = 20_500  # with the data beside it under 8,000 tokens of three and a half characters
 
 
@@ -104,14 +112,7 @@ class Claim(Fact):
 class Contradiction(Fact):
     """Two places of the repository that cannot both be right, or a promise that a default switches off."""
 
-    kind: Literal[
-        "order differs",
-        "number differs",
-        "polarity differs",
-        "default is off",
-        "one against many",
-        "default differs",
-    ]
+    kind: ContradictionKind
     note: str
     a: Place
     a_quote: str
