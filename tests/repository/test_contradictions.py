@@ -134,3 +134,34 @@ def test_arbitrary_ways_are_not_several_at_once(tmp_path: Path) -> None:
     found = {"README.md": one, "docs/why.md": many.format("numbers")}
     assert [row[0] for row in kinds(tmp_path / "a", found)] == ["one against many"]
     assert kinds(tmp_path / "b", {"README.md": one, "docs/why.md": many.format("ways")}) == []
+
+
+def test_what_holds_without_something_denies_nothing_of_the_rest(tmp_path: Path) -> None:
+    text = "Reports of liveness are sent on every poll of events{} so that the supervisor never kills a busy node.\n"
+    files = {"README.md": text.format(""), "docs/pro.md": text.format(" without statistics")}
+    assert kinds(tmp_path / "a", files) == []
+    files = {"README.md": text.format(""), "docs/pro.md": text.format("").replace("are sent", "are not sent")}
+    assert [row[0] for row in kinds(tmp_path / "b", files)] == ["polarity differs"]
+
+
+@pytest.mark.parametrize(
+    ("comments", "found"), [(("a.go", "b.go"), []), (("a.go", "README.md"), ["number differs"])]
+)
+def test_a_comment_speaks_of_what_it_stands_at(
+    tmp_path: Path, comments: tuple[str, str], found: list[str]
+) -> None:
+    text = "An unacknowledged message is redelivered to another consumer after {} seconds of silence."
+    files = {}
+    for path, name, number in zip(comments, ("First", "Second"), ("30", "60"), strict=True):
+        said = text.format(number)
+        code = f"package a\n\n// {said}\nfunc {name}() {{\n\twork()\n}}\n"
+        files[path] = code if path.endswith(".go") else said + "\n"
+    assert [row[0] for row in kinds(tmp_path / "a", files)] == found
+
+
+def test_a_file_that_says_both_numbers_speaks_of_two_things(tmp_path: Path) -> None:
+    text = "An unacknowledged message is redelivered to another consumer after {} seconds of silence.\n\n"
+    one, both = text.format("30"), text.format("30") + "Later on, much else happens.\n\n" + text.format("60")
+    assert kinds(tmp_path / "a", {"README.md": one, "docs/queue.md": both}) == []
+    only = both.replace("30", "60")
+    assert [row[0] for row in kinds(tmp_path / "b", {"README.md": one, "docs/queue.md": only})] != []

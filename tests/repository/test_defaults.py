@@ -157,3 +157,95 @@ def test_a_repository_that_promises_little_answers_shortly(tmp_path: Path) -> No
         first, wider = extract_claims(snapshot), extract_claims(snapshot, top=100)
     assert first.top == LEAST_SHOWN < MOST_SHOWN
     assert first.claims == wider.claims and wider.top == 100
+
+
+def test_m_may_be_minutes_or_mebibytes() -> None:
+    (row,) = documented_defaults(["| name | default |", "|---|---|", "| clock-skew | 15m |"])
+    assert (row.value, row.has_unit) == ("15.0", False)
+    assert agree((row.value, row.has_unit), ("900.0", True))
+    assert not agree((row.value, row.has_unit), ("1200.0", True))
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        # what a call falls back to, on the next line
+        (
+            '/// The body of a request (default: 1 MiB)\nstatic MAX_BODY: Lazy<usize> =\n\tparse_env!("B", 4 << 20);\n',
+            3,
+        ),
+        (
+            '/// The body of a request (default: 4 MiB)\nstatic MAX_BODY: Lazy<usize> =\n\tparse_env!("B", 4 << 20);\n',
+            0,
+        ),
+        # the subject of what the comment says is another
+        ("// The store defaults to 16 MiB chunks\nconst maxChunk = 4 * 1024 * 1024;\n", 0),
+        ("// Defaults to 16 MiB\nconst maxChunk = 4 * 1024 * 1024;\n", 2),
+        ("// It stands for 16.\n// a heartbeat (default 10s).\nlet storeDisconnect = 4;\n", 0),
+        ("// the silence (default 10s).\nlet storeDisconnect = 4;\n", 2),
+        ("// The default is 1 << 4.\nlet maxChunk = 16;\n", 0),
+        # a field without a value, and what stands in for it
+        (
+            "struct Options {\n  /// Defaults to 5.\n  pub max_retries: u32,\n}\nconst DEFAULT_MAX_RETRIES: u32 = 6;\n",
+            5,
+        ),
+        (
+            "struct Options {\n  /// Defaults to 5.\n  pub max_retries: u32,\n}\nconst DEFAULT_MAX_RETRIES: u32 = 5;\n",
+            0,
+        ),
+        ("struct Options {\n  /// Defaults to 5.\n  pub max_retries: u32,\n}\nlet max_retries = 6;\n", 0),
+    ],
+)
+def test_what_a_comment_speaks_of(tmp_path: Path, code: str, line: int) -> None:
+    found = kinds(tmp_path / "a", {"store.rs": code})
+    assert [row[-1] for row in found] == ([line] if line else [])
+
+
+@pytest.mark.parametrize(("fallback", "line"), [("30", 0), ("40", 11)])
+def test_a_field_and_what_it_is_when_it_is_not_set(tmp_path: Path, fallback: str, line: int) -> None:
+    code = f"""package kv
+
+type Options struct {{
+\t// MaxRetries is how often it is tried again.
+\t// Defaults to 30.
+\tMaxRetries int `json:"retries"`
+}}
+
+func (o *Options) fill() {{
+\tif o.MaxRetries == 0 {{
+\t\to.MaxRetries = {fallback}
+\t}}
+}}
+"""
+    found = kinds(tmp_path / "a", {"kv.go": code})
+    assert [row[1:] for row in found] == ([("kv.go", 5, "kv.go", line)] if line else [])
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "differs"),
+    [
+        ("main.go", 'package main\n\nvar n = flag.Int("max-size", 5, "how many (default 6)")\n', True),
+        ("main.go", 'package main\n\nvar n = flag.Int("max-size", 5, "how many (default 5)")\n', False),
+        ("main.go", 'package main\n\nvar n = flag.Int("max-size", 5, "not more than 6")\n', False),
+        ("cli.py", 'p.add_argument("--max-size", type=int, default=5, help="how many (default: 6)")\n', True),
+        (
+            "Cli.java",
+            'class Cli {\n  @Option(names = "-n", description = "Default is 50.")\n  int maxRows = 40;\n}\n',
+            True,
+        ),
+        (
+            "Cli.java",
+            'class Cli {\n  @Option(names = "-n", description = "Default is 40.")\n  int maxRows = 40;\n}\n',
+            False,
+        ),
+    ],
+)
+def test_help_that_states_another_default(tmp_path: Path, path: str, code: str, differs: bool) -> None:
+    assert bool(kinds(tmp_path / "a", {path: code})) == differs
+
+
+def test_a_name_that_is_no_setting_where_it_stands_differs_from_nothing(tmp_path: Path) -> None:
+    readme = TABLE.format("30")
+    code = "class {} {{\n  private int sessionTimeout = 20;\n}}\n"
+    assert kinds(tmp_path / "a", {"README.md": readme, "Probe.java": code.format("Probe")}) == []
+    assert kinds(tmp_path / "b", {"README.md": readme, "Options.java": code.format("Options")}) != []

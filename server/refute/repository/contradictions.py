@@ -69,7 +69,7 @@ def _once_each(found: Iterable[Contradiction]) -> list[Contradiction]:
     """Copies of one sentence that differ from the same other place are one contradiction, with a count."""
     kept: list[list[Contradiction]] = []
     for row in found:
-        copied = row.kind in ("polarity differs", "number differs")
+        copied = row.kind in ("polarity differs", "number differs", "one against many")
         ends = {str(row.a), str(row.b)}
         same = next(
             (
