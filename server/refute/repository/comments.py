@@ -68,8 +68,9 @@ def clean_comment(line: str, language: str = "", *, in_string: bool = False) -> 
         return ""
     if text.lstrip().startswith(("```", "~~~")):
         return _FENCE
-    text = _QUOTED.sub("", text)
-    if _HEADING.match(text):
+    if ">" in text:
+        text = _QUOTED.sub("", text)
+    if "#" in text and _HEADING.match(text):
         return ""
     if text.lstrip().startswith("|") and text.count("|") == 1:  # a box around the comment
         text = text.replace("|", "", 1)
@@ -126,7 +127,9 @@ def comment_paragraphs(block: Sequence[tuple[int, str]]) -> Iterator[list[tuple[
         if not text.strip() and _DEFAULT_LINE.match(ahead.get(number, "")):
             continue
         tag = _TAG_LINE.match(text)
-        passed_over = bool(_POINTS_ELSEWHERE.match(text)) or (passed_over and not tag and bool(text.strip()))
+        passed_over = bool(tag and _POINTS_ELSEWHERE.match(text)) or (
+            passed_over and not tag and bool(text.strip())
+        )
         if passed_over:
             continue
         item = None if tag else _ITEM.match(text)

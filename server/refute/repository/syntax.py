@@ -8,6 +8,7 @@ import importlib
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, Literal
 
 from refute.repository.definitions import DEFINITIONS, QUERIES, kind_of, last_line_of, name_of
@@ -102,9 +103,10 @@ def read_syntax(data: bytes, language: str) -> Syntax:
         *((first, last, where) for first, last, where in docs if where),
     ]
     starts = [row.line for row in full]
+    reach = list(accumulate((row.end_line for row in full), max))
     bound = []
     for first, last, where in sorted(set(blocks)):
-        symbol, is_doc = _symbol_for(first, last, full, starts, where)
+        symbol, is_doc = _symbol_for(first, last, full, starts, reach, where)
         bound.append(CommentBlock(first, last, symbol, is_doc))
     return Syntax(tuple(full), tuple(bound), tree.root_node.has_error)
 
@@ -163,18 +165,20 @@ def _qualified(rows: list[tuple[int, int, str, str]]) -> list[Definition]:
 
 
 def _symbol_for(
-    first: int, last: int, definitions: list[Definition], starts: list[int], where: _Where
+    first: int, last: int, definitions: list[Definition], starts: list[int], reach: list[int], where: _Where
 ) -> tuple[str, bool]:
     """The symbol that a comment speaks of: the one below it or on its line, else the one around it."""
     at = bisect_right(starts, last)
-    around = next(
-        (
-            definitions[index]
-            for index in range(at - 1, max(-1, at - 400), -1)
-            if definitions[index].end_line >= last and definitions[index].line <= first
-        ),
-        None,
-    )
+    around = None
+    if at and reach[at - 1] >= last:  # else nothing above reaches down to here
+        around = next(
+            (
+                definitions[index]
+                for index in range(at - 1, max(-1, at - 400), -1)
+                if definitions[index].end_line >= last and definitions[index].line <= first
+            ),
+            None,
+        )
     below = definitions[at] if at < len(definitions) else None
     if below is not None and around is not None and below.line > around.end_line:
         below = None  # what holds the comment ends before it
