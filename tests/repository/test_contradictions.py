@@ -165,3 +165,10 @@ def test_a_file_that_says_both_numbers_speaks_of_two_things(tmp_path: Path) -> N
     assert kinds(tmp_path / "a", {"README.md": one, "docs/queue.md": both}) == []
     only = both.replace("30", "60")
     assert [row[0] for row in kinds(tmp_path / "b", {"README.md": one, "docs/queue.md": only})] != []
+
+
+def test_copies_of_one_at_a_time_are_counted_once(tmp_path: Path) -> None:
+    one = "Membership changes must happen one node at a time, even after a crash.\n"
+    many = "// Joint consensus must be used, allowing for arbitrary changes in membership.\npackage joint\n"
+    found = kinds(tmp_path / "a", {"README.md": one, "docs/guide.md": one, "joint.go": many})
+    assert [row[0] for row in found] == ["one against many"]

@@ -183,6 +183,8 @@ def test_m_may_be_minutes_or_mebibytes() -> None:
         ("// Defaults to 16 MiB\nconst maxChunk = 4 * 1024 * 1024;\n", 2),
         ("// It stands for 16.\n// a heartbeat (default 10s).\nlet storeDisconnect = 4;\n", 0),
         ("// the silence (default 10s).\nlet storeDisconnect = 4;\n", 2),
+        ("// At three times the threshold. The threshold\n// defaults to 10.\nlet flushDelay = 3;\n", 0),
+        ("// At three times the threshold.\n// Defaults to 10.\nlet flushDelay = 3;\n", 3),
         ("// The default is 1 << 4.\nlet maxChunk = 16;\n", 0),
         # a field without a value, and what stands in for it
         (

@@ -13,6 +13,8 @@ from refute.repository.defaults import STATED, NamedDefault, documented_value, n
 from refute.repository.sentences import pieces
 
 _IDENTIFIER = re.compile(r"\b(?:[A-Za-z]+_\w+|[A-Z]?[a-z]+[A-Z]\w*)\b(?<!\b[KMGT]iB)")
+# its subject stands on the line above
+_GOES_ON = re.compile(r"[/*#;!\s-]*defaults? (?:to|is)\b")
 _SUBJECT = re.compile(r"\b([A-Za-z]\w*)[`'\"]? defaults? (?:to|is)\b")
 _NO_SUBJECT = re.compile(
     r"it|this|that|which|and|the|values?|limit|size|option|setting|parameter|flag|field|if|unset|also|but|or|otherwise|thus|"
@@ -74,7 +76,7 @@ def coded_defaults(lines: Sequence[str]) -> Iterator[NamedDefault]:
         bare = line.strip()
         if bare.startswith(_COMMENT) and not bare.startswith(("#define", "#[")):
             before = None if stated is not None and stated.is_aside else stated
-            found = _stated_in(bare, number)
+            found = None if in_comment and _GOES_ON.match(bare) else _stated_in(bare, number)
             stated = before if found is not None and found.is_aside and in_comment else found or before
             in_comment = True
             continue
