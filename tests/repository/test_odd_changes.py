@@ -210,6 +210,11 @@ def test_a_binary_file_is_quiet_only_where_no_program_runs_it(
         ("api/a.proto", "/*\n * one\n */\nmessage A {}\n", "/*\n * two\n */\nmessage A {}\n", False),
         ("api/a.proto", "message A {} // one\n", "message B {} // one\n", True),
         ("a.lua", "-- one\nx = 1\n", "-- two\nx = 1\n", False),
+        ("a.yaml", "a: |\n  # one\nb: 1\n", "a: |\n  # two\nb: 1\n", True),  # the text of a setting
+        ("a.yaml", "a: |\n  x\n# one\nb: 1\n", "a: |\n  x\n# two\nb: 1\n", False),
+        ("run.sh", "cat <<EOF\n# one\nEOF\n", "cat <<EOF\n# two\nEOF\n", True),
+        ("run.sh", "cat <<EOF\nx\nEOF\n# one\n", "cat <<EOF\nx\nEOF\n# two\n", False),
+        ("a.py", "# coding: latin-1\nx = 1\n", "# coding: utf-8\nx = 1\n", True),
     ],
 )
 def test_what_looks_like_layout_or_a_comment(

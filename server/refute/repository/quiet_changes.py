@@ -25,7 +25,7 @@ from refute.repository.syntax import read_syntax
 _STARTS_COMMENT = re.compile(r"^\s*(?://|/\*|\*|#|[rRbBuU]{0,2}(?:\"\"\"|'''|\"|')|@\w*doc\b)")
 # comments that a compiler, an interpreter, a framework or a fault injector obeys
 _DIRECTIVE = re.compile(
-    r"^\s*(?://go:|// ?\+build|//\s*gofail:|#!|#\s*-\*-|//\s*@ts-|#\s*(?:frozen_string_literal|cython:|distutils:)|"
+    r"^\s*(?://go:|// ?\+build|//\s*gofail:|#!|#\s*-\*-|//\s*@ts-|#\s*(?:frozen_string_literal|cython:|distutils:|(?:en)?coding[:=])|"
     r"/\*!\d|\*\s*@[A-Z]\w*[\\(])"
 )
 _QUIET_ROLES = frozenset({"entry", "document", "reference", "news", "licence", "translation", "example"})
@@ -52,6 +52,11 @@ _OWN_VERSION = re.compile(
     r"^\s*[\"']?@?(?:package_?)?version[\"']?\s*[:=(]?\s*[\"']|^\s*\w+\.version\s*=", re.I
 )
 _TOKEN = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`|\w+|[^\w\s]")
+_BEGINS_TEXT = {
+    "yaml": re.compile(r"(?:^|[:-]\s+)[|>][+-]?\d?[+-]?\s*(?:#.*)?$"),
+    "shell": re.compile(r"(?<!<)<<-?\s*[\"'\\]?([A-Za-z_]\w*)"),
+    "docker": re.compile(r"(?<!<)<<-?\s*[\"'\\]?([A-Za-z_]\w*)"),
+}
 _BUILD_LANGUAGES = frozenset({"make", "just", "docker", "cmake", "starlark"})
 _LAYOUT_MATTERS = frozenset({"python", "yaml", "make", "haskell", "fsharp", "nim", "just"})
 
@@ -85,7 +90,7 @@ def _in_comments(
     data = next((data for _, data in snapshot.contents([SourceFile("", blob, 0)])), b"") if blob else b""
     lines = data.decode("utf-8", "replace").split("\n")
     if language not in GRAMMARS:
-        return wanted <= _scanned(lines, language)
+        return wanted <= _scanned(lines, language) - _in_texts(lines, language)
     try:
         syntax = read_syntax(data, language)
     except (ImportError, OSError, ValueError):
@@ -108,6 +113,27 @@ def _scanned(lines: Sequence[str], language: str) -> set[int]:
         for number, text in block
         if text.strip() == lines[number - 1].strip() and _nothing_follows(text)
     }
+
+
+def _in_texts(lines: Sequence[str], language: str) -> set[int]:
+    """The lines of block scalars (YAML) and here-documents (shells): a `#` there is text; linear."""
+    begins = _BEGINS_TEXT.get(language)
+    found: set[int] = set()
+    ends: str | int | None = (
+        None  # the last line of a here-document, or how far in the key of a scalar stands
+    )
+    for number, line in enumerate(lines, 1) if begins else ():
+        deep = len(line) - len(line.lstrip())
+        if isinstance(ends, str) and line.strip() == ends:
+            ends = None
+            continue
+        if isinstance(ends, int) and line.strip() and deep <= ends:
+            ends = None
+        if ends is not None:
+            found.add(number)
+        elif begins and (opened := begins.search(line)):
+            ends = opened.group(1) if language != "yaml" else deep
+    return found
 
 
 def _nothing_follows(line: str) -> bool:
