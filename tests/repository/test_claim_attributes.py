@@ -73,6 +73,17 @@ def test_a_test_that_jobs_run_says_so_in_the_text(tmp_path: Path) -> None:
     assert "(asserts, in CI)" in claims(tmp_path / "a", {".github/workflows/ci.yml": job}).text()
 
 
+def test_the_text_names_each_way_to_falsify_once(tmp_path: Path) -> None:
+    said = "An acknowledged write must never be lost.\n\n# Locks\n\nA lease must never have two holders.\n"
+    found = claims(tmp_path / "a", {"README.md": said})
+    lines = found.text().splitlines()
+    below = lines[lines.index("to falsify (by rank):") + 1 :]
+    for claim in found.claims:
+        (line,) = [line for line in below if claim.falsified_by.fault in line]
+        assert line.startswith(f"  {claim.rank}: ") and line.endswith(claim.falsified_by.oracle)
+    assert "to falsify" not in claims(tmp_path / "b", {"README.md": "Hello.\n"}).text()
+
+
 def test_a_mark_of_byte_order_is_no_part_of_the_first_line(tmp_path: Path) -> None:
     found = claims(tmp_path / "a", {"a.md": "\ufeff# Leases\n\nA lease must never have two holders.\n"})
     assert [claim.heading for claim in found.claims] == ["Leases"]

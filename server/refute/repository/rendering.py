@@ -54,7 +54,7 @@ def claims_text(found: ClaimSet, limit: int, start: int = 0) -> str:
     shown = found.claims[: found.top]
     head = [
         f"{found.name} at {found.commit[:12]}: {len(found.claims)} claims kept of {found.candidates} candidate sentences; "
-        f"1-{len(shown)} shown{_why_few(found, len(shown))}. What stands in «» is quoted from the repository."
+        f"{f'1-{len(shown)}' if shown else 'none'} shown{_why_few(found, len(shown))}. What stands in «» is quoted from the repository."
     ]
     head += [f"note: {note}" for note in found.notes]
     head.append("by category: " + ", ".join(f"{name} {count}" for name, count in found.counts.items()))
@@ -67,12 +67,23 @@ def claims_text(found: ClaimSet, limit: int, start: int = 0) -> str:
     ]
     for claim in shown:
         lines += _claim_lines(claim)
+    lines += _falsifier_lines(shown)
     tail = [
         f"left out: {_counted(found.left_out)}; withheld because the citation did not match: {found.withheld}"
     ]
     if found.without_grammar:
         tail.append(f"comments only, no grammar: {_counted(found.without_grammar)}")
     return _bounded(head, lines, tail, limit, start)
+
+
+def _falsifier_lines(shown: Iterable[Claim]) -> list[str]:
+    """Each fault and oracle once, with the claims that they would show to be false."""
+    ranks: dict[str, list[int]] = {}
+    for claim in shown:
+        way = f"{claim.falsified_by.fault}; oracle: {claim.falsified_by.oracle}"
+        ranks.setdefault(way, []).append(claim.rank)
+    rows = [f"  {', '.join(map(str, numbers))}: {way}" for way, numbers in ranks.items()]
+    return ["to falsify (by rank):", *rows] if rows else []
 
 
 def _why_few(found: ClaimSet, shown: int) -> str:
