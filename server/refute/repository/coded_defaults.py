@@ -98,7 +98,8 @@ def coded_defaults(lines: Sequence[str]) -> Iterator[NamedDefault]:
             told += 1
         whole = f"{begun} {code}".strip()
         made = _initialised(whole, number, bare, of_call=stated is not None) or _if_unset(code, above, number)
-        if made is None and (declared := _without_value(code, number, bare)) is not None:
+        may_be_stated = stated is not None or "efault" in behind
+        if made is None and may_be_stated and (declared := _without_value(code, number, bare)) is not None:
             stated = stated or _stated_in(behind, number)
             made = declared if stated is not None else None
         if made is not None:
@@ -135,6 +136,8 @@ def _stated_in(comment: str, number: int) -> _Stated | None:
 
 
 def _without_comment(line: str) -> tuple[str, str]:
+    if "//" not in line and "#" not in line and "/*" not in line:
+        return line, ""
     code, *behind = re.split(r"\s(?://|#|/\*)", line, maxsplit=1)
     return code.strip(), behind[0].strip() if behind else ""
 
@@ -193,8 +196,8 @@ def _flag(code: str, number: int) -> NamedDefault | None:
 
 def _if_unset(code: str, above: str, number: int) -> NamedDefault | None:
     """`o.size = 5` below `if o.size == 0 {`: what stands in for a setting that is not set."""
-    given = _GIVEN.fullmatch(code)
-    asked = _ASKED.search(above) if given else None
+    asked = _ASKED.search(above)
+    given = _GIVEN.fullmatch(code) if asked else None
     if given is None or asked is None or given.group(1) != asked.group(1):
         return None
     told = _coded_value(given.group(2).strip())
