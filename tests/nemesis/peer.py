@@ -137,12 +137,15 @@ async def main() -> None:
     parser.add_argument("--fail", default="")
     parser.add_argument("--reconnect", action="store_true", help="a connection for each ping")
     parser.add_argument("--child", action="store_true", help="leave a child process behind")
+    parser.add_argument("--stray", action="store_true", help="start one that leaves session and environment")
     options = parser.parse_args()
     if options.fail:
         raise SystemExit(options.fail)
     await asyncio.sleep(options.start_after)
     if options.child:
         await asyncio.create_subprocess_exec("sleep", "1000")
+    if options.stray:
+        await asyncio.create_subprocess_exec("/bin/sleep", "1000", start_new_session=True, env={})
     peer = Peer(options.name, Path(options.data), options.version, options.reconnect)
     loop = asyncio.get_running_loop()
     over = asyncio.Event()

@@ -135,7 +135,7 @@ SUPERVISED = ("terminate", "restart", "crash-loop", "rolling-restart")
 def test_ending_a_supervisor_whose_server_has_left_it_has_not_landed(
     open_room: Callable[..., Room], kind: str
 ) -> None:
-    script = 'setsid "$@" & while true; do sleep 0.05; done'
+    script = '(setsid "$@" &); while true; do sleep 0.05; done'
     options = ["--name", "{node}", "--data", "{data}", "--client", "{port.client}", "--peer", "{port.peer}"]
     command = ["bash", "-c", script, "supervisor", "{python}", str(PROGRAM), *options, "--peers", "{peers}"]
     room = open_room(2, command=command)

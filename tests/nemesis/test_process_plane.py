@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -15,9 +16,9 @@ from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.plan.document import PlanError
 from refute.plan.step import Await
 from refute.system.observer import Seen
-from refute.system.process_table import identify, state
+from refute.system.process_table import family, identify, state
 from tests.nemesis.conftest import Room
-from tests.nemesis.peers import PROGRAM, ask, become, eventually
+from tests.nemesis.peers import PROGRAM, ask, become, eventually, peer_spec
 
 
 def moved(landing: Landing) -> dict[str, list[str]]:
@@ -43,6 +44,26 @@ def test_a_paused_node_stops_and_goes_on(room: Room) -> None:
     assert ask(room.cluster, "n1")["pid"] == pid
     assert room.phases == ["f1 planned", "f1 applied", "f1 healing", "f1 healed"]
     assert [event.epoch for event in room.events] == [0, 1, 1, 2]
+
+
+def test_what_has_left_the_session_of_a_node_is_paused_and_killed_with_it(
+    open_room: Callable[..., Room],
+) -> None:
+    room = open_room(2, command=(*peer_spec().command, "--stray"))
+    pid = room.cluster.node("n1").pid
+    (stray,) = [process.pid for process in family(pid) if process.pid != pid]
+    assert os.getsid(stray) != pid
+    time.sleep(0.6)
+    fault = room.apply({"pause": "n1"}, "n1")
+    assert (state(pid), state(stray)) == ("T", "T")
+    time.sleep(0.3)
+    room.nemesis.heal(fault)
+    assert state(stray) == "S"
+    assert room.nemesis.landing(fault).landed
+    killed = room.apply({"kill": "n1"}, "n1")
+    assert state(stray) in ("", "Z", "X")
+    room.nemesis.heal(killed)
+    assert room.nemesis.landing(killed).landed
 
 
 def test_a_pause_ends_after_its_time(room: Room) -> None:
@@ -195,7 +216,7 @@ def test_a_crash_loop_that_is_healed_early_ends_with_a_running_node(room: Room) 
 @pytest.mark.fault("process", "kill", shows="not landing")
 def test_pausing_a_supervisor_whose_server_has_left_it_has_not_landed(open_room: Callable[..., Room]) -> None:
     # The pid that is signalled stops, and the one that serves goes on: only the victim's side shows it.
-    script = 'setsid "$@" & while true; do sleep 0.05; done'
+    script = '(setsid "$@" &); while true; do sleep 0.05; done'
     options = ["--name", "{node}", "--data", "{data}", "--client", "{port.client}", "--peer", "{port.peer}"]
     command = ["bash", "-c", script, "supervisor", "{python}", str(PROGRAM), *options, "--peers", "{peers}"]
     room = open_room(2, command=command)

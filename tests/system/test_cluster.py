@@ -14,7 +14,7 @@ from refute.plan.template_words import known_words
 from refute.system.cluster import Cluster
 from refute.system.errors import ClusterError, ClusterInputError
 from refute.system.placement import LinkAddresses, NodePlacement, Placement
-from refute.system.process_table import is_alive, session_members
+from refute.system.process_table import family, is_alive
 from tests.nemesis.peers import ask, eventually, peer_spec
 
 
@@ -55,9 +55,9 @@ def test_what_a_node_started_itself_ends_with_it(tmp_path: Path) -> None:
         cluster.start()
         cluster.wait_ready()
         pid = cluster.node("n1").pid
-        assert len(session_members(pid)) == 2
+        assert len(family(pid)) == 2
         cluster.kill("n1")
-        assert session_members(pid) == []
+        assert family(pid) == []
 
 
 def test_a_node_that_is_started_again_has_its_ports_and_its_data(tmp_path: Path) -> None:

@@ -14,10 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from refute.system.errors import ClusterError, ClusterInputError
-from refute.system.process_table import ProcessId, identify, is_alive, session_members
+from refute.system.process_table import ProcessId, family, identify, is_alive
 
 _GONE_WITHIN_S = 5.0
 _POLL_S = 0.005
+_TO_ALL = (signal.SIGSTOP, signal.SIGCONT, signal.SIGKILL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class NodeProcess:
         self.version = version
         self.log = log
         self.exit: Exit | None = None
+        self._known: list[ProcessId] = []
         self._lock = threading.Lock()
         self._exited = threading.Event()
         now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
@@ -91,21 +93,34 @@ class NodeProcess:
 
     def members(self) -> list[ProcessId]:
         """The living processes of the node: the one that was started and what it started."""
-        return session_members(self.pid)
+        known = [*family(self.pid), *self._known]
+        self._known = [process for process in dict.fromkeys(known) if is_alive(process)]
+        return list(self._known)
 
     def send(self, number: signal.Signals) -> bool:
-        """Send a signal to all processes of the node. False where the node has exited and left none."""
+        """Send a signal to the processes of the node. False where the node has exited and left none.
+
+        One that stops, continues or kills goes to all of them, any other to those of its session: what has
+        left that hears of it from its parent.
+        """
+        members = self.members()  # before it: the child of one that has ended is no longer found
+        reached = set(members)
         with self._lock:  # not reaped before we are done, so that the group is still ours
             running = self.exit is None
             if running:
                 with suppress(ProcessLookupError):
                     os.killpg(self.pid, number)
         sent = running
-        for member in self.members():
-            with suppress(ProcessLookupError):
-                if not running or os.getpgid(member.pid) != self.pid:
-                    os.kill(member.pid, number)
-                    sent = True
+        while members:
+            for member in members:
+                with suppress(ProcessLookupError):
+                    apart = os.getpgid(member.pid) != self.pid or not running
+                    if apart and (number in _TO_ALL or os.getsid(member.pid) == self.pid):
+                        os.kill(member.pid, number)
+                        sent = True
+            # what one of them has started before it was hit itself
+            members = [each for each in self.members() if each not in reached]
+            reached.update(members)
         return sent
 
     def wait(self, timeout_s: float | None = None) -> Exit | None:

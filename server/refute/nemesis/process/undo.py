@@ -8,14 +8,14 @@ import time
 from contextlib import suppress
 
 from refute.nemesis.undo import Handle, UndoVerb
-from refute.system.process_table import ProcessId, is_alive, is_stopped, session_members, state
+from refute.system.process_table import ProcessId, family, is_alive, is_stopped, state
 
 _GRACE_S = 2.0
 _SEEN_WITHIN_S = 0.5
 
 
 def handle_of(leader: ProcessId, members: list[ProcessId]) -> Handle:
-    """The exact handle of a node: its leader and the processes of its session, by pid and start time."""
+    """The exact handle of a node: its leader and what it has started, by pid and start time."""
     return {
         "leader": [leader.pid, leader.started],
         "members": [[each.pid, each.started] for each in members],
@@ -25,8 +25,8 @@ def handle_of(leader: ProcessId, members: list[ProcessId]) -> Handle:
 def _processes(handle: Handle) -> list[ProcessId]:
     leader = ProcessId(*handle["leader"])
     known = [leader, *(ProcessId(*each) for each in handle["members"])]
-    if is_alive(leader):  # its session is still its own, so whoever joined it since belongs to it
-        known += session_members(leader.pid)
+    if is_alive(leader):  # whoever joined its family since belongs to it
+        known += family(leader.pid)
     return [process for process in dict.fromkeys(known) if is_alive(process)]
 
 

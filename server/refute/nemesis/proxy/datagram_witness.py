@@ -21,7 +21,7 @@ from typing import Any
 from refute.history.fault import Reading
 from refute.nemesis.errors import NemesisError
 from refute.nemesis.proxy.datagram_ways import DatagramWay
-from refute.system.process_table import datagram_pids, session_members
+from refute.system.process_table import datagram_pids, family
 
 Address = tuple[str, int]
 _Leg = tuple[bool, tuple[str, str]]  # whether it is the one away from the sender, and the link
@@ -190,7 +190,7 @@ class DatagramWitness(threading.Thread):
         asked, caller = self._strangers.get(source, (0, None))
         if caller is None and asked < _ASKED_AT_MOST:
             for node, pid in self._pids().items():
-                if datagram_pids(source, [pid, *(member.pid for member in session_members(pid))]):
+                if datagram_pids(source, [pid, *(member.pid for member in family(pid))]):
                     caller = node
                     break
             self._strangers[source] = (asked + 1, caller)

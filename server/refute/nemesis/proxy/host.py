@@ -30,7 +30,7 @@ from refute.system.process_table import (
     ProcessId,
     connection_pids,
     datagram_pids,
-    session_members,
+    family,
 )
 
 _BACKLOG = 1024
@@ -94,7 +94,7 @@ class Host:
             if connection_pids(theirs, ours, [pid]):
                 return node
         for node, pid in self._pids.items():
-            members = [member.pid for member in session_members(pid)]
+            members = [member.pid for member in family(pid)]
             if connection_pids(theirs, ours, members):
                 return node
         return None
@@ -102,7 +102,7 @@ class Host:
     def who_sends(self, theirs: tuple[str, int]) -> str | None:
         """The node that has bound the UDP socket of this address."""
         for node, pid in self._pids.items():
-            members = [pid, *(member.pid for member in session_members(pid))]
+            members = [pid, *(member.pid for member in family(pid))]
             if datagram_pids(theirs, members):
                 return node
         return None

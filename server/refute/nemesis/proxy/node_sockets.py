@@ -11,7 +11,7 @@ from typing import Any
 
 from refute.history.fault import Reading
 from refute.nemesis.errors import NemesisError
-from refute.system.process_table import connection_pids, session_members
+from refute.system.process_table import connection_pids, family
 from refute.system.socket_diagnosis import (
     SOCKETS_CAN_BE_ASKED,
     Pair,
@@ -106,7 +106,7 @@ class NodeSockets:
         asked, caller = self._strangers.get(pair, (0, None))
         if caller is None and asked < _ASKED_AT_MOST:
             for node, pid in self._pids().items():
-                members = [pid, *(member.pid for member in session_members(pid))]
+                members = [pid, *(member.pid for member in family(pid))]
                 if connection_pids(pair[1], pair[0], members):
                     caller = node
                     break

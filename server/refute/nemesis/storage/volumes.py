@@ -19,7 +19,7 @@ from refute.nemesis.storage.namespace import Holder
 from refute.nemesis.storage.volume import Volume
 from refute.nemesis.undo import Undo, left_after
 from refute.system.placement import NodePlacement
-from refute.system.process_table import session_members
+from refute.system.process_table import family
 
 _COUNTED_FILES = 1000
 
@@ -97,7 +97,7 @@ class Volumes:
         held = 0
         if process is not None and process.running:
             inside = f"{volume.mount}/"
-            for member in session_members(process.pid):
+            for member in family(process.pid):
                 with suppress(OSError), os.scandir(f"/proc/{member.pid}/fd") as handles:
                     held += sum(_points_into(handle.path, inside) for handle in handles)
         return held + (_count_files(volume.namespace.outside(volume.data)) if volume.is_mounted() else 0)
