@@ -36,7 +36,7 @@ JUDGED = GOLD / "first"
 # How likely it is that another reader would put a claim of each grade in a plan.
 LIKELY = (0.0, 0.15, 0.85, 1.0)
 # Of all claims of a list together and of the rest of its rows, when a judged claim has 1.
-WEIGHT_OF_LISTED, WEIGHT_OF_REST = 25.0, 8.0
+WEIGHT_OF_LISTED, WEIGHT_OF_REST = 100.0, 32.0
 PENALTY, PENALTY_OF_LIKENESS, PENALTY_OF_FREE = 12.0, 15.0, 0.05
 FREE = ("worth", "score", "promise", "domain", "length")
 IN_REPOSITORIES = 4  # a word that fewer of them use has no weight of its own
