@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,7 @@ class Read:
     rows: Sequence[Candidate]
     wanted: np.ndarray
     counts: np.ndarray
+    of_list: bool
 
 
 def lines_of(row: Candidate) -> tuple[str, int, int]:
@@ -94,14 +95,15 @@ def read_listed(repositories: Path, gold: Path) -> Read:
     counts = np.where(
         found > 0, WEIGHT_OF_LISTED / max(found.sum(), 1), WEIGHT_OF_REST / max((1 - found).sum(), 1)
     )
-    return Read(gold.stem, rows, found, counts)
+    return Read(gold.stem, rows, found, counts, of_list=True)
 
 
 def read_judged(repositories: Path, judged: Path) -> Read:
     """The candidates that a reader judged, and how likely they belong in a plan."""
     said = {(row["path"], row["line"], row["end_line"]): LIKELY[row["grade"]] for row in read_rows(judged)}
     rows = [row for row in rows_of(repositories, judged) if lines_of(row) in said]
-    return Read(judged.stem, rows, np.array([said[lines_of(row)] for row in rows]), np.ones(len(rows)))
+    likely = np.array([said[lines_of(row)] for row in rows])
+    return Read(judged.stem, rows, likely, np.ones(len(rows)), of_list=False)
 
 
 def likeness(sentences: Sequence[frozenset[str]]) -> tuple[list[str], np.ndarray]:
@@ -159,7 +161,9 @@ class Model:
         return {name: round(float(weight), 3) for name, weight in sorted(table.items())}
 
 
-def _cells(described: Any, names: Sequence[str], count: int) -> sp.csr_matrix:
+def _cells(
+    described: Iterable[Iterable[tuple[str, float]]], names: Sequence[str], count: int
+) -> sp.csr_matrix:
     at = {name: index for index, name in enumerate(names)}
     cells = [(r, at[name], value) for r, row in enumerate(described) for name, value in row if name in at]
     r, c, v = zip(*cells, strict=True)
@@ -175,7 +179,7 @@ def fit(parts: Sequence[tuple[sp.csr_matrix, Read]], penalties: np.ndarray) -> t
     inputs = sp.vstack([matrix for matrix, _ in parts])
     wanted = np.concatenate([read.wanted for _, read in parts])
     counts = np.concatenate([read.counts for _, read in parts])
-    of_list = counts != 1
+    of_list = np.concatenate([np.full(len(read.rows), read.of_list) for _, read in parts])
     inputs = sp.hstack([inputs, np.column_stack([~of_list, of_list])]).tocsr()
     penalty = np.append(penalties, [0.0, 0.0])
 
