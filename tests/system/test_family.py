@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from refute.nemesis.process.undo import VERBS, handle_of
 from refute.system.node import NodeProcess
 from refute.system.process_table import ProcessId, family, identify, is_alive, is_stopped
 from tests.nemesis.peers import eventually
@@ -75,6 +76,17 @@ def test_a_polite_end_is_asked_of_the_session_and_what_is_left_is_ended(
     assert str(node.terminate(grace_s=10.0)) == "SIGTERM"
     assert not is_alive(worker)
     assert node.members() == []
+
+
+def test_who_ends_an_abandoned_node_ends_a_worker_that_will_not_go(tmp_path: Path) -> None:
+    stubborn = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {WORKER}"
+    argv = [sys.executable, "-c", NODE, stubborn, str(tmp_path / "worker")]
+    node = NodeProcess("n1", argv, cwd=tmp_path, env=dict(os.environ), log=tmp_path / "n1.log", version=None)
+    worker = worker_of(tmp_path)
+    VERBS["end"].undo(handle_of(node.identity, []))
+    assert node.wait(10) is not None
+    assert eventually(lambda: not is_alive(worker), 5)
+    node.kill()
 
 
 def test_nobody_belongs_to_a_leader_that_is_gone() -> None:

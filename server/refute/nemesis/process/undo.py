@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 
 from refute.nemesis.undo import Handle, UndoVerb
@@ -30,14 +31,15 @@ def _processes(handle: Handle) -> list[ProcessId]:
     return [process for process in dict.fromkeys(known) if is_alive(process)]
 
 
-def _send(handle: Handle, number: signal.Signals) -> None:
-    for process in _processes(handle):
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(process.pid, number)
+def _send(processes: Iterable[ProcessId], number: signal.Signals) -> None:
+    for process in processes:
+        if is_alive(process):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(process.pid, number)
 
 
 def _continue(handle: Handle) -> None:
-    _send(handle, signal.SIGCONT)
+    _send(_processes(handle), signal.SIGCONT)
 
 
 def _still_stopped(handle: Handle) -> str | None:
@@ -66,12 +68,13 @@ def _only_its_tracer_holds(pid: int) -> bool:
 
 
 def _end(handle: Handle) -> None:
-    _send(handle, signal.SIGTERM)
-    _send(handle, signal.SIGCONT)
+    reached = _processes(handle)  # before the leader ends: what it has started is found by it
+    _send(reached, signal.SIGTERM)
+    _send(reached, signal.SIGCONT)
     deadline = time.monotonic() + _GRACE_S
-    while _processes(handle) and time.monotonic() < deadline:
+    while any(map(is_alive, reached)) and time.monotonic() < deadline:
         time.sleep(0.02)
-    _send(handle, signal.SIGKILL)
+    _send({*reached, *_processes(handle)}, signal.SIGKILL)
 
 
 def _still_alive(handle: Handle) -> str | None:
