@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -96,6 +97,25 @@ def room(open_room: Callable[..., Room]) -> Room:
     made = open_room()
     assert eventually(lambda: talking(made.cluster, "n1", "n2") and talking(made.cluster, "n2", "n1"))
     return made
+
+
+@pytest.fixture
+def served_from_outside(open_room: Callable[..., Room]) -> Iterator[Room]:
+    """Nodes that are supervisors alone: their servers are nobody's children, as those of a container daemon.
+
+    A server that a supervisor starts and lets go is still its own for a moment, and whoever looks then knows it.
+    """
+    idle = ["bash", "-c", "while true; do sleep 0.05; done", "supervisor"]
+    room = open_room(2, started=False, command=[*idle, *peer_spec().command])
+    room.cluster.start()
+    servers = [subprocess.Popen(room.cluster.command(node)[len(idle) :]) for node in room.cluster.spec.nodes]
+    try:
+        room.cluster.wait_ready()
+        yield room
+    finally:
+        for server in servers:
+            server.kill()
+            server.wait()
 
 
 def talking(cluster: Cluster, sender: str, receiver: str) -> bool:

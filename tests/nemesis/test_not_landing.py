@@ -133,12 +133,9 @@ SUPERVISED = ("terminate", "restart", "crash-loop", "rolling-restart")
     ],
 )
 def test_ending_a_supervisor_whose_server_has_left_it_has_not_landed(
-    open_room: Callable[..., Room], kind: str
+    served_from_outside: Room, kind: str
 ) -> None:
-    script = '(setsid "$@" &); while true; do sleep 0.05; done'
-    options = ["--name", "{node}", "--data", "{data}", "--client", "{port.client}", "--peer", "{port.peer}"]
-    command = ["bash", "-c", script, "supervisor", "{python}", str(PROGRAM), *options, "--peers", "{peers}"]
-    room = open_room(2, command=command)
+    room = served_from_outside
     serving = ask(room.cluster, "n1")["pid"]
     try:
         room.apply({"fault": {"plane": "process", "kind": kind, "node": "n1"}}, "n1")

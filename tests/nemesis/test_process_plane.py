@@ -18,7 +18,7 @@ from refute.plan.step import Await
 from refute.system.observer import Seen
 from refute.system.process_table import family, identify, state
 from tests.nemesis.conftest import Room
-from tests.nemesis.peers import PROGRAM, ask, become, eventually, peer_spec
+from tests.nemesis.peers import ask, become, eventually, peer_spec
 
 
 def moved(landing: Landing) -> dict[str, list[str]]:
@@ -214,12 +214,9 @@ def test_a_crash_loop_that_is_healed_early_ends_with_a_running_node(room: Room) 
 
 @pytest.mark.fault("process", "pause", shows="not landing")
 @pytest.mark.fault("process", "kill", shows="not landing")
-def test_pausing_a_supervisor_whose_server_has_left_it_has_not_landed(open_room: Callable[..., Room]) -> None:
+def test_pausing_a_supervisor_whose_server_has_left_it_has_not_landed(served_from_outside: Room) -> None:
     # The pid that is signalled stops, and the one that serves goes on: only the victim's side shows it.
-    script = '(setsid "$@" &); while true; do sleep 0.05; done'
-    options = ["--name", "{node}", "--data", "{data}", "--client", "{port.client}", "--peer", "{port.peer}"]
-    command = ["bash", "-c", script, "supervisor", "{python}", str(PROGRAM), *options, "--peers", "{peers}"]
-    room = open_room(2, command=command)
+    room = served_from_outside
     serving = ask(room.cluster, "n1")["pid"]
     assert serving != room.cluster.node("n1").pid
     time.sleep(0.6)
