@@ -22,7 +22,7 @@ from proxy_ways import Way, Ways, ways_to
 from redis_load import answered, redis_port
 
 from refute.nemesis.proxy.relay import moved_by
-from refute.system.process_table import cpu_ns
+from refute.system.cpu_time import cpu_ns
 
 CONNECTIONS = 200
 SECONDS = 1.0

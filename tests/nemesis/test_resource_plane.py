@@ -22,7 +22,8 @@ from refute.nemesis.mechanisms import PLANES, probe
 from refute.nemesis.resource import descriptors
 from refute.nemesis.resource.cgroups import Group, hierarchy
 from refute.nemesis.resource.limits import LIMITS, Freezer
-from refute.system.process_table import cpu_ns, identify, is_alive, processes_with_mark, state
+from refute.system.cpu_time import cpu_ns
+from refute.system.process_table import identify, is_alive, processes_with_mark, state
 from tests.nemesis.conftest import Room
 from tests.nemesis.owners import Owner, nothing_left
 from tests.nemesis.peers import eventually

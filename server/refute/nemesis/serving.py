@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from refute.system.cluster import Cluster
 from refute.system.node import NodeProcess
 from refute.system.placement import NodePlacement
-from refute.system.process_table import listening_pids
 from refute.system.socket_diagnosis import SocketTable
+from refute.system.socket_owners import listening_pids
 
 
 class Serving:

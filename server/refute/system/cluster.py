@@ -22,7 +22,7 @@ from refute.system.errors import ClusterError, ClusterInputError
 from refute.system.node import Exit, NodeProcess
 from refute.system.placement import NodePlacement, Placement
 from refute.system.ports import PortLease, require_free
-from refute.system.process_table import listening_ports
+from refute.system.socket_owners import listening_ports
 from refute.system.templates import render, render_words
 
 _NOWHERE_ELSE = NodePlacement()

@@ -13,7 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from refute.system.errors import ClusterError
-from refute.system.process_table import LINUX, command_name, listening_pids
+from refute.system.proc_files import LINUX
+from refute.system.process_table import command_name
+from refute.system.socket_owners import listening_pids
 
 _FIRST, _LAST = 20000, 32700
 _ATTEMPTS = 2000

@@ -14,8 +14,9 @@ from refute.nemesis.containers.undo import VERBS
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot, rate, rate_before
 from refute.nemesis.undo import Undo, still_on, undo_each
+from refute.system.cpu_time import cpu_ns
 from refute.system.placement import Placement
-from refute.system.process_table import cpu_ns, state
+from refute.system.process_table import state
 
 _ENDED_WITHIN_S = 15.0
 

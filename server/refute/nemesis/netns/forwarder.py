@@ -23,8 +23,9 @@ from refute.nemesis.proxy.link import Link
 from refute.nemesis.proxy.loop import READ, Loop
 from refute.nemesis.proxy.relay import relay_if_any
 from refute.system.node_reference import CLIENT
-from refute.system.process_table import ProcessId, is_alive, listening_ports
+from refute.system.process_table import ProcessId, is_alive
 from refute.system.socket_diagnosis import SocketTable
+from refute.system.socket_owners import listening_ports
 
 _BACKLOG = 1024
 _ACCEPTS_A_ROUND = 64

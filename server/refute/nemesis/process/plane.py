@@ -27,10 +27,11 @@ from refute.nemesis.process.undo import VERBS, handle_of
 from refute.nemesis.serving import Serving
 from refute.nemesis.undo import Undo
 from refute.nemesis.waiting import within
+from refute.system.cpu_time import cpu_ns
 from refute.system.errors import ClusterError
 from refute.system.node import NodeProcess
 from refute.system.placement import NodePlacement, Placement
-from refute.system.process_table import cpu_ns, is_stopped, state
+from refute.system.process_table import is_stopped, state
 
 _STOPPED = "T"
 

@@ -21,7 +21,8 @@ from typing import Any
 from refute.history.fault import Reading
 from refute.nemesis.errors import NemesisError
 from refute.nemesis.proxy.datagram_ways import DatagramWay
-from refute.system.process_table import datagram_pids, family
+from refute.system.process_table import family
+from refute.system.socket_owners import datagram_pids
 
 Address = tuple[str, int]
 _Leg = tuple[bool, tuple[str, str]]  # whether it is the one away from the sender, and the link

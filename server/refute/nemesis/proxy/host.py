@@ -26,12 +26,8 @@ from refute.nemesis.proxy.link import Link
 from refute.nemesis.proxy.loop import READ, Loop
 from refute.nemesis.proxy.orphan import end_without_owner
 from refute.nemesis.proxy.relay import relay_if_any
-from refute.system.process_table import (
-    ProcessId,
-    connection_pids,
-    datagram_pids,
-    family,
-)
+from refute.system.process_table import ProcessId, family
+from refute.system.socket_owners import connection_pids, datagram_pids
 
 _BACKLOG = 1024
 _ACCEPTS_A_ROUND = 64

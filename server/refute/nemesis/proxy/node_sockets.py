@@ -11,7 +11,7 @@ from typing import Any
 
 from refute.history.fault import Reading
 from refute.nemesis.errors import NemesisError
-from refute.system.process_table import connection_pids, family
+from refute.system.process_table import family
 from refute.system.socket_diagnosis import (
     SOCKETS_CAN_BE_ASKED,
     Pair,
@@ -19,6 +19,7 @@ from refute.system.socket_diagnosis import (
     established_to,
     socket_bytes,
 )
+from refute.system.socket_owners import connection_pids
 
 _HANDSHAKE_BYTES = 2  # a SYN and a FIN are acknowledged as bytes, and not received as such
 _ASKED_AT_MOST = 3

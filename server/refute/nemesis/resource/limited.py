@@ -25,8 +25,9 @@ from refute.nemesis.resource.limits import LIMITS, Memory, share_in_thousandths
 from refute.nemesis.serving import Serving
 from refute.nemesis.undo import Undo
 from refute.plan.units import byte_count, bytes_per_second
+from refute.system.cpu_time import cpu_ns
 from refute.system.node import NodeProcess
-from refute.system.process_table import cpu_ns, state
+from refute.system.process_table import state
 
 _ENFORCED = {
     "cpu": "periods in which it was throttled",

@@ -14,7 +14,7 @@ from refute.nemesis.plane import Fault, Readings, Site, Snapshot, around, rate, 
 from refute.nemesis.resource.device import moved_bytes
 from refute.nemesis.serving import Serving
 from refute.nemesis.undo import Undo
-from refute.system.process_table import cpu_ns, cpu_wait_ns
+from refute.system.cpu_time import cpu_ns, cpu_wait_ns
 
 _GONE_WITHIN_S = 5.0
 _MODULE = "refute.nemesis.resource.noise"

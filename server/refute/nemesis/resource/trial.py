@@ -18,7 +18,8 @@ from refute.nemesis.resource.cgroups import Group, hierarchy
 from refute.nemesis.resource.descriptors import handle_of, limit_of, restore, set_soft_limit
 from refute.nemesis.resource.device import device_of
 from refute.nemesis.resource.limits import LIMITS
-from refute.system.process_table import cpu_ns, identify
+from refute.system.cpu_time import cpu_ns
+from refute.system.process_table import identify
 
 _WITHIN_S = 5.0
 _BUSY = "while True: pass"

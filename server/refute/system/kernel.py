@@ -1,0 +1,36 @@
+"""Which source tells what the kernel knows about one process: /proc where there is one, psutil elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from refute.system import proc_files
+from refute.system.proc_files import LINUX
+
+
+class ProcessSource(Protocol):
+    """What both sources can be asked; their own docstrings say what they answer of a process that is gone."""
+
+    def process_ids(self) -> Iterable[int]: ...
+    def started(self, pid: int, /) -> float | None: ...
+    def state(self, pid: int, /) -> str: ...
+    def thread_states(self, pid: int, /) -> list[str]: ...
+    def parent(self, pid: int, /) -> int | None: ...
+    def parent_and_session(self, pid: int, /) -> tuple[int, int]: ...
+    def command_name(self, pid: int, /) -> str: ...
+    def environment(self, pid: int, /) -> list[bytes]: ...
+    def cpu_ns(self, pid: int, /) -> int | None: ...
+    def cpu_wait_ns(self, pid: int, /) -> int | None: ...
+    def boot_id(self) -> str: ...
+
+
+def _of_this_machine() -> ProcessSource:
+    if LINUX:
+        return proc_files
+    from refute.system import psutil_table  # its import takes 10 ms, which Linux need not spend
+
+    return psutil_table
+
+
+KERNEL = _of_this_machine()
