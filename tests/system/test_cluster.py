@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from refute.plan.system_spec import SystemSpec
-from refute.plan.template_words import known_words
 from refute.system.cluster import Cluster
 from refute.system.errors import ClusterError, ClusterInputError
-from refute.system.placement import LinkAddresses, NodePlacement, Placement
+from refute.system.placement import NodePlacement, Placement
 from refute.system.process_table import family, is_alive
 from tests.nemesis.peers import ask, eventually, peer_spec
 
@@ -33,19 +31,6 @@ def test_nodes_start_get_ready_and_stop_with_nothing_left(tmp_path: Path) -> Non
     assert {name: str(exit_) for name, exit_ in ended.items()} == dict.fromkeys(("n1", "n2", "n3"), "exit 0")
     assert not any(is_alive(process) for process in started)
     assert "ready as n2" in (tmp_path / "logs/n2.log").read_text()
-
-
-def test_nodes_without_a_port_for_one_another_start_too(tmp_path: Path) -> None:
-    spec = peer_spec().model_copy(
-        update={"ports": ("client",), "links": None, "command": ("{python}", "--version")}
-    )
-    with cluster_of(tmp_path) as linked, Cluster(spec, root=tmp_path, plan_dir=tmp_path) as cluster:
-        assert "link.n2" in linked.variables("n1")
-        assert "link.n2" not in cluster.variables("n1")
-        assert cluster.variables("n1")["peers"] == ""
-        for each in (linked, cluster):
-            filled_in = set().union(*(each.variables(node) for node in each.spec.nodes))
-            assert {word for word in filled_in if not word.startswith("variables.")} == known_words(each.spec)
 
 
 def test_what_a_node_started_itself_ends_with_it(tmp_path: Path) -> None:
@@ -157,15 +142,6 @@ def test_a_port_in_use_is_named_with_its_owner(tmp_path: Path) -> None:
     assert raised.value.exit_code == 69
 
 
-def test_two_clusters_never_get_the_same_port(tmp_path: Path) -> None:
-    with cluster_of(tmp_path / "a") as first, cluster_of(tmp_path / "b") as second:
-        taken = [port for each in (first, second) for ports in each.ports.values() for port in ports.values()]
-        assert len(set(taken)) == 12
-        for _ in range(3):
-            assert first.allocate() == first.ports
-        assert len(first._lease._ports) == 6
-
-
 def test_a_port_stays_ours_while_its_node_is_down(tmp_path: Path) -> None:
     with cluster_of(tmp_path) as cluster:
         port = cluster.allocate()["n1"]["client"]
@@ -175,40 +151,6 @@ def test_a_port_stays_ours_while_its_node_is_down(tmp_path: Path) -> None:
         assert said.stdout.split() == ["False", "True"]
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert said.stdout.split() == ["True", "True"]
-
-
-def test_peers_are_told_the_addresses_of_the_fault_plane(tmp_path: Path) -> None:
-    with cluster_of(tmp_path) as cluster:
-        real = cluster.listen_address("n2", "peer")
-        assert cluster.variables("n1")["link.n2"] == real
-        links = {("n1", "n2"): "127.0.0.1:1", ("n3", "n2"): "127.0.0.1:2"}
-        cluster.place(Placement(LinkAddresses(links, clients={("n2", "client"): "127.0.0.1:3"})))
-        assert cluster.variables("n1")["peers"].startswith("n2=127.0.0.1:1,n3=")
-        assert cluster.variables("n3")["link.n2"] == "127.0.0.1:2"
-        assert cluster.variables("n2")["listen.peer"] == real
-        assert cluster.client_address("n2", "client") == "127.0.0.1:3"
-        assert cluster.address("n2", "client") == cluster.listen_address("n2", "client")
-
-
-def test_nodes_that_do_not_talk_to_each_other_need_no_port_for_it(tmp_path: Path) -> None:
-    spec = SystemSpec.model_validate({"system": "alone", "nodes": 2, "ports": ["client"], "command": "true"})
-    with Cluster(spec, root=tmp_path, plan_dir=tmp_path) as cluster:
-        assert "link.n2" not in cluster.variables("n1")
-        assert cluster.variables("n1")["n2.port.client"] == str(cluster.ports["n2"]["client"])
-
-
-def test_where_all_share_one_address_everybody_is_given_the_plane_s(tmp_path: Path) -> None:
-    peers = {"each": "{peer}=http://{address}", "include_self": True}
-    spec = peer_spec(links={"port": "peer", "callers": "shared"}, peers=peers)
-    with Cluster(spec, root=tmp_path, plan_dir=tmp_path) as cluster:
-        shared = {"n1": "127.0.0.1:1", "n2": "127.0.0.1:2", "n3": "127.0.0.1:3"}
-        cluster.place(Placement(LinkAddresses(shared=shared)))
-        seen = [cluster.variables(node) for node in spec.nodes]
-    assert {each["peers"] for each in seen} == {
-        "n1=http://127.0.0.1:1,n2=http://127.0.0.1:2,n3=http://127.0.0.1:3"
-    }
-    assert seen[1]["address.peer"] == "127.0.0.1:2"
-    assert seen[1]["listen.peer"].endswith(seen[1]["port.peer"])
 
 
 def test_a_plane_can_wrap_a_node_and_change_its_environment(tmp_path: Path) -> None:

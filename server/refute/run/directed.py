@@ -18,7 +18,7 @@ from refute.plan.step import (
 from refute.run.schedule import apply_fault
 from refute.run.stage import Stage
 from refute.session.timeline import Timeline
-from refute.system.cluster import CommandResult
+from refute.system.command import CommandResult
 from refute.workload.directed import Sent
 
 

@@ -5,41 +5,23 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from refute.errors import UnavailableError
-from refute.plan.system_spec import FIRST, SystemSpec
-from refute.resources import folder
+from refute.plan.system_spec import SystemSpec
+from refute.system.command import CommandResult, run_words
 from refute.system.errors import ClusterError, ClusterInputError
+from refute.system.layout import Layout
 from refute.system.node import Exit, NodeProcess
-from refute.system.placement import NodePlacement, Placement
-from refute.system.ports import PortLease, require_free
+from refute.system.placement import Placement
+from refute.system.ports import require_free
 from refute.system.socket_owners import listening_ports
-from refute.system.templates import render, render_words
-
-_NOWHERE_ELSE = NodePlacement()
+from refute.system.templates import render_words
 
 
-@dataclass(frozen=True, slots=True)
-class CommandResult:
-    """What one of the system's own commands did. `exit_code` is None where it ran out of time."""
-
-    argv: tuple[str, ...]
-    exit_code: int | None
-    output: str
-    errors: str
-    took_s: float
-
-
-class Cluster:
+class Cluster(Layout):
     """The node processes of a system description; leaving the context stops all of them.
 
     `root` gets a directory of data for each node (`data/n1`) and its log (`logs/n1.log`). Call
@@ -56,56 +38,9 @@ class Cluster:
         variables: Mapping[str, str] | None = None,
         placement: Placement | None = None,
     ) -> None:
-        self.spec = spec
-        self.root = root.resolve()
-        self.plan_dir = plan_dir.resolve()
-        self.placement = placement or Placement()
-        self.ports: dict[str, dict[str, int]] = {}
+        super().__init__(spec, root=root, plan_dir=plan_dir, variables=variables, placement=placement)
         self.nodes: dict[str, NodeProcess] = {}
         self.on_started: list[Callable[[NodeProcess], None]] = []
-        self._joined: set[str] = set()
-        self._lease = PortLease()
-        self._given = {**spec.variables, **(variables or {})}
-        if unknown := set(variables or {}) - set(spec.variables):
-            raise ClusterInputError(f"the system {spec.system!r} has no variable {min(unknown)!r}")
-
-    def __enter__(self) -> Self:
-        """Take the ports, so that addresses are known before anything starts."""
-        self.allocate()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop whatever runs and give the ports back."""
-        self.close()
-
-    def allocate(self) -> Mapping[str, Mapping[str, int]]:
-        """A free loopback port for each port of each node, the same at every call."""
-        for node in self.spec.everyone:
-            if node not in self.ports:
-                self.ports[node] = {name: self._lease.take() for name in self.spec.ports}
-        return self.ports
-
-    @property
-    def absent(self) -> tuple[str, ...]:
-        """The spares that take no part now."""
-        return tuple(spare for spare in self.spec.spares if spare not in self._joined)
-
-    @property
-    def present(self) -> tuple[str, ...]:
-        """The nodes that take part now: those of the description, and the spares that were started."""
-        return (*self.spec.nodes, *(spare for spare in self.spec.spares if spare in self._joined))
-
-    def lease_port(self) -> int:
-        """Another free loopback port that stays ours as those of the nodes do; the caller binds it."""
-        port = self._lease.take()
-        self._lease.release(port)
-        return port
-
-    def place(self, placement: Placement) -> None:
-        """Use what the fault planes have prepared; before `start`."""
-        self.placement = self.placement.with_(placement)
 
     def start(self) -> None:
         """Start all nodes, no spare; on any error stop again those that run.
@@ -150,7 +85,7 @@ class Cluster:
             node,
             [*self._placed(node).prefix, *self.command(node, version)],
             cwd=self.working_directory(node),
-            env=self._process_environment(node, version),
+            env=self.process_environment(node, version),
             log=self.log_path(node),
             version=version,
         )
@@ -214,7 +149,7 @@ class Cluster:
         try:
             self.stop()
         finally:
-            self._lease.close()
+            super().close()
 
     def node(self, name: str) -> NodeProcess:
         """The latest process of a node. Raises ClusterError where it was never started."""
@@ -222,46 +157,6 @@ class Cluster:
         if name not in self.nodes:
             raise ClusterError("it was never started", where=name)
         return self.nodes[name]
-
-    def address(self, node: str, port: str) -> str:
-        """`host:port` at which this process reaches a port of a node, past the fault planes."""
-        self._require_known(node)
-        if port not in self.spec.ports:
-            raise ClusterInputError(
-                f"there is no port {port!r}; there are {list(self.spec.ports)}", where=node
-            )
-        return self._placed(node).outside.get(port) or self.listen_address(node, port)
-
-    def client_address(self, node: str, port: str) -> str:
-        """`host:port` that clients are given: on the fault plane where `links.clients` is `proxied`."""
-        return self.placement.links.clients.get((node, port)) or self.address(node, port)
-
-    def listen_address(self, node: str, port: str) -> str:
-        """`host:port` on which the node itself listens."""
-        return f"{self._placed(node).host}:{self.allocate()[node][port]}"
-
-    def link_address(self, caller: str, callee: str) -> str:
-        """`host:port` at which one node reaches another: a link of the fault plane, if there is one."""
-        links, port = self.placement.links, self._link_port()
-        if callee in links.shared:
-            return links.shared[callee]
-        return links.links.get((caller, callee)) or self.listen_address(callee, port)
-
-    def variables(self, node: str) -> dict[str, str]:
-        """What templates in commands of this node stand for, by name."""
-        values = self._own_variables(node)
-        for other in self.spec.everyone:
-            values |= {f"{other}.{name}": value for name, value in self._own_variables(other).items()}
-            if other != node and self._has_links():
-                values[f"link.{other}"] = self.link_address(node, other)
-        for port in self.spec.ports:
-            values[f"addresses.{port}"] = ",".join(
-                self.listen_address(each, port) for each in self.spec.nodes
-            )
-        values["peers"] = self._peers(node)
-        for name, value in self._given.items():
-            values[f"variables.{name}"] = render(value, values, where=f"variables.{name}")
-        return values
 
     def run_command(
         self,
@@ -309,128 +204,8 @@ class Cluster:
                 raise ClusterError(f"set-up command failed (exit {result.exit_code}): {said}", where=name)
         return results
 
-    def log_path(self, node: str) -> Path:
-        """The log of a node, of all its runs."""
-        return self.root / "logs" / f"{node}.log"
-
-    def data_directory(self, node: str) -> Path:
-        """What `{data}` stands for: as the node sees it, which may be in a namespace of its own."""
-        return self._placed(node).data or self.root / "data" / node
-
-    def working_directory(self, node: str) -> Path:
-        """Where a node's commands run: `cwd` of the description, from the plan's folder; else its data."""
-        if self.spec.cwd is None:
-            return self.data_directory(node)
-        return self.plan_dir / render(self.spec.cwd, self._own_variables(node), where="cwd")
-
-    def environment(self, node: str, version: str | None = None) -> dict[str, str]:
-        """The environment of a node's process, in a version of it, and of its commands."""
-        written = dict(self.spec.env)
-        if version and version in self.spec.versions:
-            written |= self.spec.versions[version].env
-        values = self.variables(node)
-        rendered = {name: render(value, values, where=f"env.{name}") for name, value in written.items()}
-        return {**os.environ, **rendered, **self._placed(node).env}
-
-    def _process_environment(self, node: str, version: str | None) -> dict[str, str]:
-        placed, found = self._placed(node), self.environment(node, version)
-        if placed.preload:
-            there = found.get("LD_PRELOAD", "").replace(":", " ").split()
-            found["LD_PRELOAD"] = ":".join([*map(str, placed.preload), *there])
-        return {**found, **placed.alone}
-
-    def _own_variables(self, node: str) -> dict[str, str]:
-        host = self._placed(node).host
-        values = {
-            "node": node,
-            "index": str(self.spec.everyone.index(node) + 1),
-            "host": host,
-            "data": str(self.data_directory(node)),
-            "python": sys.executable,
-            "plan_dir": str(self.plan_dir),
-        }
-        with suppress(UnavailableError):  # a template that asks for it says so
-            values["examples"] = str(folder("examples"))
-        for port, number in self.allocate()[node].items():
-            values[f"port.{port}"] = str(number)
-            values[f"listen.{port}"] = f"{host}:{number}"
-            values[f"address.{port}"] = f"{host}:{number}"
-        if self.spec.links and node in self.placement.links.shared:
-            values[f"address.{self.spec.links.port}"] = self.placement.links.shared[node]
-        return values
-
-    def _peers(self, node: str) -> str:
-        peers, rendered = self.spec.peers, []
-        if not self._has_links():
-            return ""
-        # A spare that is about to join knows of all that are there, and of itself.
-        for peer in (*self.present, *(spare for spare in (node,) if spare not in self.present)):
-            if peer == node and not peers.include_self:
-                continue
-            address = self.link_address(node, peer)
-            host, _, port = address.rpartition(":")
-            values = {"peer": peer, "address": address, "host": host, "port": port}
-            rendered.append(render(peers.each, values, where="peers.each"))
-        return peers.join.join(rendered)
-
-    def _has_links(self) -> bool:
-        # Nodes that share a machine and no protocol have no port for one another.
-        return self.spec.links is not None or "peer" in self.spec.ports
-
-    def _link_port(self) -> str:
-        return self.spec.links.port if self.spec.links else "peer"
-
-    def command(self, node: str, version: str | None = None) -> list[str]:
-        """The words with which a node is started, in a version of it. Raises ClusterInputError."""
-        words = self.spec.command
-        if version and version != FIRST:
-            if version not in self.spec.versions:
-                known = ", ".join((FIRST, *self.spec.versions))
-                raise ClusterInputError(f"there is no version {version!r}; there are: {known}", where=node)
-            words = self.spec.versions[version].command or words
-        return render_words(words, self.variables(node), where=f"command of {node}")
-
-    def _placed(self, node: str) -> NodePlacement:
-        return self.placement.nodes.get(node, _NOWHERE_ELSE)
-
     def _require_free(self, port: int, *, node: str, name: str) -> None:
         if self._placed(node).namespace is None:
             require_free(port, node=node, name=name, host=self._placed(node).host)
         elif port in self.listening(node):
             raise ClusterError(f"port {port} ({name}) is in use in its network namespace", where=node)
-
-    def _require_known(self, node: str) -> None:
-        if node not in self.spec.everyone:
-            raise ClusterInputError(f"there is no node {node!r}; there are {', '.join(self.spec.everyone)}")
-
-
-def run_words(argv: Sequence[str], cwd: Path, env: Mapping[str, str], timeout_s: float) -> CommandResult:
-    """Run a command, killing all of it at the time limit. Raises ClusterInputError if it cannot start."""
-    began = time.monotonic()
-    try:
-        process = subprocess.Popen(
-            argv,
-            cwd=cwd,
-            env=dict(env),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError as error:
-        reason = "does not exist" if isinstance(error, FileNotFoundError) else error.strerror
-        raise ClusterInputError(f"the command {argv[0]!r} {reason}") from error
-    try:
-        output, errors = process.communicate(timeout=timeout_s)
-        code: int | None = process.returncode
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)  # not reaped yet, so the group is still its own
-        output, errors = process.communicate()
-        code = None
-    return CommandResult(
-        tuple(argv),
-        code,
-        output.decode(errors="replace"),
-        errors.decode(errors="replace"),
-        time.monotonic() - began,
-    )

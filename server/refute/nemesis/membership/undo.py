@@ -16,7 +16,7 @@ from refute.nemesis.process.undo import VERBS as PROCESS_VERBS
 from refute.nemesis.process.undo import handle_of
 from refute.nemesis.undo import Handle, UndoVerb
 from refute.nemesis.waiting import within
-from refute.system.cluster import run_words
+from refute.system.command import run_words
 from refute.system.process_table import ProcessId, is_alive, processes_with_mark
 
 _TIMEOUT_S = 30.0
