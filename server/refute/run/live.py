@@ -5,24 +5,21 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from pydantic import ValidationError
-
-from refute.errors import RefuteError
 from refute.history import Operation
-from refute.history.faults_log import write_landing
 from refute.nemesis.mechanisms import wanted_kinds
-from refute.plan.fault_catalog import written_in_full
-from refute.plan.step import FAULT_VERBS, Await, CommandStep, OperationStep
-from refute.plan.step_notation import read_fault, read_step
+from refute.plan.step import CommandStep, OperationStep
 from refute.plan.system_spec import SystemSpec
 from refute.run.fault_evidence import fault_evidence
+from refute.run.landing_file import LandingFile
+from refute.run.live_answer import end_of_log, shown_command, shown_operation
 from refute.run.live_record import LiveError, LiveInputError, LiveSpec
+from refute.run.live_request import read_condition, read_operation, read_single_fault
 from refute.run.stage import Say, Stage
 from refute.session.files import plain
 from refute.session.timeline import Timeline
@@ -30,9 +27,6 @@ from refute.system.observer import Seen
 from refute.system.process_table import is_stopped
 from refute.workload.directed import Sent
 
-_LANDING_EVERY_S = 1.0
-_MOST_LOG_BYTES = 1_000_000
-_MOST_OUTPUT = 4_000
 _MOST_OPERATIONS = 200
 
 
@@ -64,9 +58,7 @@ class LiveSystem:
         if any(client.worker for client in system.clients.values()):
             self._kinds = frozenset()  # what a worker knows is known to the worker alone
         self._counts: Counter[str] = Counter()
-        self._saving = threading.Lock()
         self._nodes_change = threading.Lock()
-        self._over = threading.Event()
         self._held = ExitStack()
 
     def __enter__(self) -> Self:
@@ -75,10 +67,7 @@ class LiveSystem:
             self.timeline = taking.enter_context(Timeline(self.folder / "run.jsonl"))
             taking.enter_context(self.stage)
             taking.enter_context(self.stage.recorder.listening(self._count))
-            saver = threading.Thread(target=self._save_landings, name="live-landing", daemon=True)
-            saver.start()
-            taking.callback(saver.join)
-            taking.callback(self._over.set)
+            self._landing = taking.enter_context(LandingFile(self.folder, self.stage.nemesis, self.stage.say))
             self._held = taking.pop_all()
         return self
 
@@ -140,7 +129,7 @@ class LiveSystem:
             raise LiveInputError(
                 f"the system {self.system.system!r} has no clients, so that nothing can be sent"
             )
-        steps = [self._operation_step(each) for each in written]
+        steps = [read_operation(each, self._kinds) for each in written]
         sent: list[Operation] = []
         reason = ""
         for step in steps:
@@ -152,7 +141,7 @@ class LiveSystem:
                 reason = came.reason
                 break
         return {
-            "operations": [_shown(operation) for operation in sent[-_MOST_OPERATIONS:]],
+            "operations": [shown_operation(operation) for operation in sent[-_MOST_OPERATIONS:]],
             "left_out": max(0, len(sent) - _MOST_OPERATIONS),
             "met": not reason,
             "reason": reason,
@@ -161,7 +150,7 @@ class LiveSystem:
 
     def wait(self, condition: Mapping[str, Any]) -> dict[str, Any]:
         """Wait for a state; whether it came, and which nodes then play the roles."""
-        wanted = _valid(lambda: Await.model_validate(dict(condition)))
+        wanted = read_condition(condition)
         self.timeline.mark("step", f"await {dict(condition)}")
         began = time.monotonic()
         seen, missing = self.stage.wait(wanted)
@@ -180,13 +169,7 @@ class LiveSystem:
         where = self._one_node(step.node) if step.node else None
         self.timeline.mark("step", f"run {command}", where or "")
         result = self.stage.cluster.run_command(step.command, where, step.arguments, step.timeout)
-        return {
-            "argv": list(result.argv),
-            "exit_code": result.exit_code,
-            "output": _cut(result.output),
-            "errors": _cut(result.errors),
-            "took_s": round(result.took_s, 3),
-        }
+        return shown_command(result)
 
     def restart(self, reference: str, version: str | None) -> dict[str, Any]:
         """Stop a node in order and start it with its data; the nodes afterwards."""
@@ -203,32 +186,14 @@ class LiveSystem:
     def logs(self, reference: str, lines: int) -> dict[str, Any]:
         """The last lines of a node's log, of all its runs."""
         node = self._one_node(reference)
-        path = self.stage.cluster.log_path(node)
-        try:
-            with path.open("rb") as stream:
-                size = stream.seek(0, 2)
-                stream.seek(max(0, size - _MOST_LOG_BYTES))
-                text = stream.read().decode(errors="replace").splitlines()
-        except OSError as error:
-            raise LiveError(f"the log cannot be read: {error.strerror}", where=path) from error
-        cut_off = size > _MOST_LOG_BYTES
-        return {
-            "node": node,
-            "path": str(path),
-            "lines": [line[:1000] for line in text[-lines:]],
-            "left_out": max(0, len(text) - lines),
-            "more_before": cut_off,
-        }
+        return {"node": node, **end_of_log(self.stage.cluster.log_path(node), lines)}
 
     def inject(self, written: Mapping[str, Any], ttl_s: float) -> dict[str, Any]:
         """Apply one fault, at once or when its `when` has come; it is on when this returns.
 
         A fault without `for` is healed after `ttl_s`, should nobody have healed it by then.
         """
-        _refuse_bare_kinds(written)
-        action = _valid(lambda: read_fault(dict(written)))
-        if action.repeat != 1 or action.every_s is not None:
-            raise LiveInputError("one fault at a time: repeat and every belong into a plan's schedule")
+        action = read_single_fault(written, ttl_s)
         trigger: Any = None
         if action.when is not None:
             trigger, missing = self.stage.wait(action.when)
@@ -236,18 +201,17 @@ class LiveSystem:
                 raise LiveError(f"not applied: what `when` asks for did not come: {missing}")
         if action.after_s:
             self.stage.stop.wait(action.after_s)
-        lasting = action if action.for_s is not None else action.model_copy(update={"for_s": ttl_s})
         targets = self.stage.resolve(action.target) if action.target is not None else ()
         if action.alias and targets:
             self.stage.aliases[action.alias] = targets[0]
         self.timeline.mark("step", f"inject {dict(written)}", ", ".join(targets))
         with self._nodes_change:
-            fault = self.stage.nemesis.apply(lasting, targets, aliases=self.stage.aliases, trigger=trigger)
-        self._save_landing()
+            fault = self.stage.nemesis.apply(action, targets, aliases=self.stage.aliases, trigger=trigger)
+        self._landing.save()
         return {
             "fault": self.faults([fault])[0],
             "resolved": list(targets),
-            "heals_itself_in_s": lasting.for_s,
+            "heals_itself_in_s": action.for_s,
             "aliases": dict(self.stage.aliases),
         }
 
@@ -257,7 +221,7 @@ class LiveSystem:
         self._mark("step", f"heal {what}")
         with self._nodes_change:
             healed = self.stage.nemesis.heal(target)
-        self._save_landing()
+        self._landing.save()
         return {
             "target": target,
             "healed": list(healed.healed),
@@ -268,15 +232,6 @@ class LiveSystem:
         }
 
     # -- parts of it ----------------------------------------------------------------------------------------
-
-    def _operation_step(self, written: Mapping[str, Any]) -> OperationStep:
-        step = _valid(lambda: read_step(dict(written), self._kinds))
-        if not isinstance(step, OperationStep):
-            raise LiveInputError(
-                f"{next(iter(written))!r} is no operation",
-                hint="faults: inject_fault; healing: heal_faults; await and run: actions of manage_system",
-            )
-        return step
 
     def _sent(self, step: OperationStep, nodes: Sequence[str]) -> Sent:
         if step.background:
@@ -307,62 +262,3 @@ class LiveSystem:
 
     def _count(self, operation: Operation) -> None:
         self._counts[f"{operation.kind} {operation.outcome.value}"] += 1
-
-    def _save_landings(self) -> None:
-        while not self._over.wait(_LANDING_EVERY_S):
-            if self.stage.nemesis.active():
-                self._save_landing()
-
-    def _save_landing(self) -> None:
-        partial = self.folder / "landing.partial"
-        with self._saving:
-            try:
-                write_landing(partial, self.stage.nemesis.landings())
-                partial.replace(self.folder / "landing.json")
-            except (RefuteError, OSError) as error:
-                self.stage.say(f"landing.json could not be written: {error}")
-
-
-def _refuse_bare_kinds(written: Mapping[str, Any]) -> None:
-    for word in written if not written.keys() & FAULT_VERBS.keys() else ():
-        if whole := written_in_full(word):
-            raise LiveInputError(
-                f"{word!r} is no verb but a kind of fault", hint=f"write it in full: {whole}"
-            )
-
-
-def _valid(read: Callable[[], Any]) -> Any:
-    try:
-        return read()
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise LiveInputError(f"{place}: {first['msg']}" if place else first["msg"]) from None
-    except (ValueError, TypeError) as error:
-        raise LiveInputError(str(error)) from None
-
-
-def _shown(operation: Operation) -> dict[str, Any]:
-    completed = operation.completed_ns
-    shown = {
-        "index": operation.index,
-        "process": str(operation.process),
-        "kind": operation.kind,
-        "key": operation.key,
-        "input": operation.input,
-        "output": operation.output,
-        "outcome": operation.outcome.value,
-        "error": operation.error,
-        "node": operation.node,
-        "epoch": operation.epoch,
-        "took_ms": None if completed is None else round((completed - operation.invoked_ns) / 1e6, 3),
-        "extra": dict(operation.extra),
-    }
-    return {key: plain(value) for key, value in shown.items()}
-
-
-def _cut(text: str) -> str:
-    if len(text) <= _MOST_OUTPUT:
-        return text
-    half = _MOST_OUTPUT // 2
-    return f"{text[:half]}\n[{len(text) - _MOST_OUTPUT} characters left out]\n{text[-half:]}"

@@ -15,9 +15,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from concurrent.futures import Future, wait
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from refute.errors import RefuteError
 from refute.plan.reader import parse_leniently
 from refute.plan.system_spec import SystemSpec
 from refute.run.live import LiveSystem
+from refute.run.live_jobs import Jobs
 from refute.run.live_record import (
     LiveError,
     LiveInputError,
@@ -39,18 +38,6 @@ from refute.system.process_table import boot_id, identify
 
 _LONGEST_REQUEST = 1_000_000
 _LAST_ANSWERS_S = 5.0
-_FINISHED_KEPT = 20
-_SLOW_S = 1.0
-
-
-@dataclass
-class _Job:
-    """A request that took longer than its caller could wait, or is still being worked on."""
-
-    name: str
-    what: str
-    future: Future[dict[str, Any]]
-    began: float
 
 
 class Host:
@@ -78,8 +65,7 @@ class Host:
         self._closed = threading.Event()
         self._why = ""
         self._answering: set[threading.Thread] = set()
-        self._jobs: list[_Job] = []
-        self._count = 0
+        self._jobs = Jobs()
         self._last: dict[str, Any] = {}
         self._lock = threading.Lock()
 
@@ -143,8 +129,7 @@ class Host:
         try:
             connection, _ = door.accept()
         except TimeoutError:
-            busy = any(not job.future.done() for job in self._jobs)
-            if not busy and time.monotonic() - self._asked > self.spec.idle_s:
+            if not self._jobs.busy and time.monotonic() - self._asked > self.spec.idle_s:
                 self._end(f"nobody asked anything for {self.spec.idle_s:g} s")
             return
         self._asked = time.monotonic()
@@ -188,7 +173,7 @@ class Host:
                 return {**self._about(), "pending": "stop"}
             return {**self._about(), **self._last}
         if do == "about":
-            return {**self._about(), **self._told_jobs()}
+            return {**self._about(), "jobs": self._jobs.told()}
         if do == "ready":
             limit = time.monotonic() + within_s
             while (
@@ -203,14 +188,13 @@ class Host:
                 f"it is {self.record.written} and cannot do that", where=self.spec.id, hint="ask its status"
             )
         verb = self._verb(do)
-        job = self._job(do, request, lambda: verb(**request))
-        wait([job.future], within_s)
-        if not job.future.done():
-            return {**self._about(), **self._told_jobs(), "pending": job.name}
-        with self._lock:
-            self._jobs.remove(job)
+        job = self._jobs.begin(do, request, lambda: verb(**request))
+        if not job.done_within(within_s):
+            return {**self._about(), "jobs": self._jobs.told(), "pending": job.name}
+        self._jobs.forget(job)
         answer = job.future.result()
-        return {**self._about(), **(self._told_jobs() if do == "status" else {}), **answer}
+        jobs = {"jobs": self._jobs.told()} if do == "status" else {}
+        return {**self._about(), **jobs, **answer}
 
     def _verb(self, do: str) -> Callable[..., dict[str, Any]]:
         live = self.system
@@ -228,34 +212,9 @@ class Host:
             raise LiveInputError(f"there is nothing that is called {do!r}; there are {', '.join(verbs)}")
         return verbs[do]
 
-    def _job(self, do: str, request: dict[str, Any], work: Callable[[], dict[str, Any]]) -> _Job:
-        future: Future[dict[str, Any]] = Future()
-
-        def run() -> None:
-            try:
-                future.set_result(work())
-            except BaseException as error:  # noqa: BLE001 - handed to whoever asks the future
-                future.set_exception(error)
-
-        with self._lock:
-            finished = [job for job in self._jobs if job.future.done()]
-            for job in finished[: max(0, len(finished) - _FINISHED_KEPT)]:
-                self._jobs.remove(job)
-            self._count += 1
-            what = f"{do} {json.dumps(request, ensure_ascii=False, default=str)}"[:300]
-            job = _Job(f"j{self._count}", what, future, time.monotonic())
-            self._jobs.append(job)
-        threading.Thread(target=run, name=f"live-{do}", daemon=True).start()
-        return job
-
     def _about(self) -> dict[str, Any]:
         with self._lock:
             return {"about": self.record.model_dump(mode="json")}
-
-    def _told_jobs(self) -> dict[str, Any]:
-        with self._lock:
-            jobs = [job for job in self._jobs if job.future.done() or time.monotonic() - job.began > _SLOW_S]
-        return {"jobs": [_told(job) for job in jobs]}
 
 
 def read_system(plan_path: Path, name: str) -> SystemSpec:
@@ -270,14 +229,6 @@ def read_system(plan_path: Path, name: str) -> SystemSpec:
             hint=said or "section 6b holds it as a yaml block",
         )
     return plan.systems[name]
-
-
-def _told(job: _Job) -> dict[str, Any]:
-    told: dict[str, Any] = {"job": job.name, "what": job.what, "done": job.future.done()}
-    if not job.future.done():
-        return told
-    error = job.future.exception()
-    return told | ({"error": str(error)} if error else {"answer": plain(job.future.result())})
 
 
 def _say(text: str) -> None:

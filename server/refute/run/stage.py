@@ -182,13 +182,8 @@ class Stage:
     def _on_fault(self, event: FaultEvent) -> None:
         self.recorder.epoch = event.epoch
         self._faults.append(event)
-        if event.phase in (FaultPhase.APPLIED, FaultPhase.HEALED, FaultPhase.HEAL_FAILED):
-            words = {
-                FaultPhase.APPLIED: "on",
-                FaultPhase.HEALED: "healed",
-                FaultPhase.HEAL_FAILED: "NOT HEALED",
-            }
-            self.say(f"{event.plane}/{event.kind} at {', '.join(event.targets[:4])} {words[event.phase]}")
+        if event.phase in _TOLD:
+            self.say(f"{event.plane}/{event.kind} at {', '.join(event.targets[:4])} {_TOLD[event.phase]}")
 
     def _write_landing(self) -> None:
         write_landing(self.folder / "landing.json", self.nemesis.landings())
