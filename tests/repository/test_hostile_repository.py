@@ -14,9 +14,10 @@ import pytest
 
 from refute.repository.change_scope import scope_change
 from refute.repository.claims import extract_claims
-from refute.repository.mirror import RepositorySnapshot, open_repository
+from refute.repository.mirror import open_repository
 from refute.repository.problems import RepositoryError
 from refute.repository.repository_map import map_repository
+from refute.repository.snapshot import RepositorySnapshot
 from refute.repository.toolbox import discover_toolbox
 from tests.repository.repositories import commit_files, git
 

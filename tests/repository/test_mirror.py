@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import sqlite3
 import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from refute.repository.claims import extract_claims
-from refute.repository.mirror import MOST_BYTES_A_FILE, open_repository, shown_path
+from refute.repository.mirror import open_repository
 from refute.repository.problems import RepositoryError
 from refute.repository.repository_map import map_repository
+from refute.repository.source_file import MOST_BYTES_A_FILE, shown_path
 from refute.repository.toolbox import discover_toolbox
 from tests.repository.repositories import commit_files, git
 
@@ -214,3 +216,23 @@ def test_a_cache_that_cannot_be_used_is_said_and_the_answer_is_whole(tmp_path: P
         found = extract_claims(snapshot)
     assert len(found.claims) == 1
     assert any("cache cannot be used" in note for note in found.notes)
+
+
+def test_where_git_is_missing_a_repository_says_so_and_a_plain_folder_is_read(tmp_path: Path) -> None:
+    commit_files(tmp_path / "repo", {"README.md": CLAIM})
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "README.md").write_text(CLAIM)
+    script = (
+        "import sys; from refute.errors import UnavailableError; from refute.repository import mirror\n"
+        "with mirror.open_repository(sys.argv[1]) as snapshot: print(len(snapshot.files))\n"
+        "try:\n    mirror.open_repository(sys.argv[2]).__enter__()\n"
+        "except UnavailableError as error: print(error)\n"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "plain"), str(tmp_path / "repo")],
+        env={**os.environ, "PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.splitlines() == ["1", "git is not installed (install git, or pass a plain folder)"]

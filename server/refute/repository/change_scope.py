@@ -10,7 +10,6 @@ from refute.repository.claims import claims_of
 from refute.repository.differences import Change, changes_between, ends_of
 from refute.repository.facts import FileFacts
 from refute.repository.file_kinds import language_of, role_of
-from refute.repository.mirror import RepositorySnapshot, SourceFile
 from refute.repository.models import ChangedFile, ChangeScope, Claim, MapItem, Place, RelatedTest
 from refute.repository.notices import notices
 from refute.repository.problems import RepositoryError
@@ -18,6 +17,8 @@ from refute.repository.quiet_changes import judge, moves_dependencies, only_comm
 from refute.repository.related_tests import strength_of
 from refute.repository.repository_map import KINDS
 from refute.repository.shipping import shipping_of
+from refute.repository.snapshot import RepositorySnapshot
+from refute.repository.source_file import SourceFile
 from refute.repository.survey import Survey, survey
 
 _MOST_CALLERS = 40

@@ -13,8 +13,9 @@ import yaml
 from refute.repository.defaults import NamedDefault, agree, plain_value
 from refute.repository.facts import FileFacts
 from refute.repository.file_kinds import PROSE
-from refute.repository.mirror import RepositorySnapshot, SourceFile
 from refute.repository.models import Contradiction, Place
+from refute.repository.snapshot import RepositorySnapshot
+from refute.repository.source_file import SourceFile
 
 _MOST_BYTES = 400_000
 _DEEPEST = 12

@@ -18,12 +18,12 @@ from refute.repository.fingerprint import room_version
 from refute.repository.learned_category import category_in
 from refute.repository.learned_worth import by_learned_worth
 from refute.repository.lexicon import CATEGORIES
-from refute.repository.mirror import RepositorySnapshot
 from refute.repository.models import Claim, ClaimSet, Place, Threshold
 from refute.repository.notices import notices
 from refute.repository.ranking import Candidate, candidates, ranked
 from refute.repository.related_tests import TestIndex
 from refute.repository.sentences import words_of
+from refute.repository.snapshot import RepositorySnapshot
 from refute.repository.store import FactStore
 from refute.repository.survey import Survey, survey
 from refute.repository.telling_code import RULES as CODE_RULES

@@ -19,11 +19,11 @@ from refute.repository.differing_defaults import differing_defaults
 from refute.repository.differing_sentences import duplicates_that_differ
 from refute.repository.file_kinds import role_of
 from refute.repository.lexicon import categories_of_word
-from refute.repository.mirror import RepositorySnapshot
 from refute.repository.models import Contradiction, Place
 from refute.repository.ranking import Candidate
 from refute.repository.sentences import pieces, stem, stems_of
 from refute.repository.sieve import Sieve
+from refute.repository.snapshot import RepositorySnapshot
 from refute.repository.statement_index import StatementIndex, contradiction, place_of
 from refute.repository.survey import Survey
 

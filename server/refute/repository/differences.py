@@ -7,8 +7,9 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from refute.repository.mirror import RepositorySnapshot, shown_path
 from refute.repository.problems import RepositoryError
+from refute.repository.snapshot import RepositorySnapshot
+from refute.repository.source_file import shown_path
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _STATUS = {"A": "added", "D": "deleted", "R": "renamed", "C": "copied"}

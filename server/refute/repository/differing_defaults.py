@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from refute.repository.defaults import NamedDefault, agree, is_of_another_version, words_of_name
 from refute.repository.facts import FileFacts
 from refute.repository.file_kinds import role_of
-from refute.repository.mirror import SourceFile
 from refute.repository.models import Contradiction, Place
+from refute.repository.source_file import SourceFile
 
 _DOCUMENTS = frozenset({"entry", "document", "reference"})
 # a file that uses settings, and does not say what they are unless set

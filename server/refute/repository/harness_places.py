@@ -21,8 +21,8 @@ from refute.repository.harnesses import (
     spoken,
     telling,
 )
-from refute.repository.mirror import SourceFile
 from refute.repository.models import ToolboxEntry
+from refute.repository.source_file import SourceFile
 from refute.repository.survey import Survey
 from refute.repository.test_commands import BuildFiles, command_for
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from refute.repository.mirror import RepositorySnapshot
+from refute.repository.snapshot import RepositorySnapshot
 
 
 def notices(snapshot: RepositorySnapshot) -> tuple[str, ...]:

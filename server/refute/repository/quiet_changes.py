@@ -18,8 +18,9 @@ from refute.repository.file_kinds import (
     language_of,
     role_of,
 )
-from refute.repository.mirror import RepositorySnapshot, SourceFile
 from refute.repository.models import ChangedFile, Claim, MapItem
+from refute.repository.snapshot import RepositorySnapshot
+from refute.repository.source_file import SourceFile
 from refute.repository.syntax import read_syntax
 
 _STARTS_COMMENT = re.compile(r"^\s*(?://|/\*|\*|#|[rRbBuU]{0,2}(?:\"\"\"|'''|\"|')|@\w*doc\b)")

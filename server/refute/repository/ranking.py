@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from refute.repository.facts import FileFacts, Statement
 from refute.repository.file_kinds import role_of
 from refute.repository.lexicon import CATEGORIES, categories_of_word
-from refute.repository.mirror import SourceFile
 from refute.repository.sentences import words_of
+from refute.repository.source_file import SourceFile
 
 ROLE_WORTH = {
     "entry": 0.7,

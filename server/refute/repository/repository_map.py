@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from refute.repository.file_kinds import PROSE, language_of, role_of
-from refute.repository.mirror import RepositorySnapshot
 from refute.repository.models import Component, MapItem, Place, RepositoryMap
 from refute.repository.notices import notices
+from refute.repository.snapshot import RepositorySnapshot
 from refute.repository.survey import Survey, survey
 
 _SURFACES = ("rpc", "rest", "listener", "cli", "wire format", "disk format")

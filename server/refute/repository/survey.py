@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from refute.repository.facts import FileFacts, cache_key, read_facts
 from refute.repository.file_kinds import language_of, role_of
-from refute.repository.mirror import RepositorySnapshot, SourceFile
+from refute.repository.snapshot import RepositorySnapshot
+from refute.repository.source_file import SourceFile
 from refute.repository.store import FactStore
 from refute.repository.worker import WorkerDiedError, facts_in_parallel
 

@@ -12,12 +12,13 @@ from refute.repository.claims import claims_of
 from refute.repository.facts import FileFacts
 from refute.repository.file_kinds import role_of
 from refute.repository.harness_places import places_for_tests
-from refute.repository.mirror import RepositorySnapshot, SourceFile
 from refute.repository.models import ClaimSet, Place, TestInventory, Toolbox, ToolboxEntry
 from refute.repository.notices import notices
 from refute.repository.related_tests import strength_of
 from refute.repository.runners import entries_of_file, is_opened
 from refute.repository.sentences import words_of
+from refute.repository.snapshot import RepositorySnapshot
+from refute.repository.source_file import SourceFile
 from refute.repository.survey import Survey, survey
 from refute.repository.test_commands import BuildFiles
 from refute.repository.toolbox_order import ranked

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from refute.plan.rules.rule import ReadCitation
 from refute.plan.scaffold import Found, FoundChange, FoundClaim, FoundTest, FoundThing
-from refute.repository.mirror import RepositorySnapshot, open_repository
+from refute.repository.mirror import open_repository
 from refute.repository.models import (
     ChangeScope,
     Claim,
@@ -22,6 +22,7 @@ from refute.repository.models import (
     ToolboxEntry,
 )
 from refute.repository.problems import RepositoryError
+from refute.repository.snapshot import RepositorySnapshot
 
 
 def found_of(
