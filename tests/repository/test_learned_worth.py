@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from refute.repository.facts import Statement
 from refute.repository.learned_worth import WEIGHTS, by_learned_worth, features, learned_weights
 from refute.repository.ranking import Candidate
+from refute.repository.statement import Statement
 
 GOLD = Path(__file__).with_name("gold")
 

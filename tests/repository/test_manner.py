@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from refute.repository.claims import extract_claims
-from refute.repository.facts import Statement
 from refute.repository.manner import manner
 from refute.repository.mirror import open_repository
 from refute.repository.ranking import Candidate
+from refute.repository.statement import Statement
 from refute.repository.weighing import weigh
 from tests.repository.repositories import commit_files
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 _READERS = (
     "coded_defaults", "comment_lines", "comments", "defaults", "definitions", "descriptions", "facts",
-    "file_kinds", "html_text", "lexicon", "marks", "messages", "prose", "sentences", "sieve", "syntax",
-    "telling_code", "test_cases", "weighing",
+    "file_kinds", "html_text", "joined_sentences", "lexicon", "marks", "messages", "prose", "sentences",
+    "sieve", "statement", "statements", "syntax", "telling_code", "test_cases", "weighing",
 )  # fmt: skip
 
 

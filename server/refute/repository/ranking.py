@@ -9,11 +9,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from refute.repository.facts import FileFacts, Statement
+from refute.repository.facts import FileFacts
 from refute.repository.file_kinds import role_of
 from refute.repository.lexicon import CATEGORIES, categories_of_word
 from refute.repository.sentences import words_of
 from refute.repository.source_file import SourceFile
+from refute.repository.statement import Statement
 
 ROLE_WORTH = {
     "entry": 0.7,

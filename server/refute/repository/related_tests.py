@@ -6,11 +6,12 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from refute.repository.facts import FileFacts, Statement
+from refute.repository.facts import FileFacts
 from refute.repository.file_kinds import role_of
 from refute.repository.models import Place, RelatedTest, TestStrength
 from refute.repository.sentences import stems_of
 from refute.repository.source_file import SourceFile
+from refute.repository.statement import Statement
 from refute.repository.test_cases import TestCase
 
 _MOST = 4
