@@ -85,6 +85,10 @@ _LICENCE = re.compile(
 _EXAMPLE = re.compile(
     r"(^|/)(examples?|samples?|demos?|tutorials?|quickstart|playground|snippets|myapp|"
     r"cookbook|blog|community|talks|meetings?)(/|[^/]*$)", re.I)  # fmt: skip
+# of code, the whole word: a sampler and a demotion are none, and neither is the package `com.example`
+_EXAMPLE_OF_CODE = re.compile(
+    r"(^|/)(?<!com/)(?<!org/)(?<!net/)(examples?|samples?|demos?|tutorials?|quickstart|playground|snippets|myapp|cookbook)/|"
+    r"(^|/)(examples?|demos?)((?-i:[^a-z/])[^/]*)?$", re.I)  # fmt: skip
 _TOOLING = re.compile(
     r"(^|/)(tools?|scripts?|hack|ci|benchmarks?|bench|perf|([\w-]*-)?contrib|utils?|dev|build|cmake|packaging|deploy|"
     r"docker|helm|charts?|site|website|assets|static|web|ui|dashboard|misc|\.github|"
@@ -155,7 +159,7 @@ def role_of(path: str) -> Role:
         if _ENTRY.match(name):
             return "entry"
         return "document" if _DOCUMENT_FOLDER.search(path) or "/" not in path else "reference"
-    if _EXAMPLE.search(path):
+    if _EXAMPLE_OF_CODE.search(path):
         return "example"
     if _TOOLING.search(path):
         return "tooling"

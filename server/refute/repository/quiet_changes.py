@@ -15,20 +15,18 @@ from refute.repository.file_kinds import (
     INTERFACES,
     PROSE,
     SETTINGS,
+    Role,
     language_of,
     role_of,
 )
+from refute.repository.layout import is_layout
 from refute.repository.models import ChangedFile, Claim, MapItem
+from refute.repository.obeyed_comments import comments_are_code, is_obeyed
 from refute.repository.snapshot import RepositorySnapshot
 from refute.repository.source_file import SourceFile
-from refute.repository.syntax import read_syntax
+from refute.repository.syntax import lines_of_texts, read_syntax
 
 _STARTS_COMMENT = re.compile(r"^\s*(?://|/\*|\*|#|[rRbBuU]{0,2}(?:\"\"\"|'''|\"|')|@\w*doc\b)")
-# comments that a compiler, an interpreter, a framework or a fault injector obeys
-_DIRECTIVE = re.compile(
-    r"^\s*(?://go:|// ?\+build|//\s*gofail:|#!|#\s*-\*-|//\s*@ts-|#\s*(?:frozen_string_literal|cython:|distutils:|(?:en)?coding[:=])|"
-    r"/\*!\d|\*\s*@[A-Z]\w*[\\(])"
-)
 _QUIET_ROLES = frozenset({"entry", "document", "reference", "news", "licence", "translation", "example"})
 _APART_ROLES = frozenset({"ci", "tooling", "test", "example"})
 _BESIDE_ROLES = frozenset({"ci", "build", "tooling", "test"})
@@ -37,6 +35,26 @@ _INSIDE_THE_PRODUCT = re.compile(
     r"^(?!(?:.*/)?(?:scripts?|hack|ci|bench\w*|perf|jmh|cmake|packaging|helm|charts?|site|website|docs?|docker|contrib|misc|localtests|\.\w+)/)"
     r"(?:(?:.*/)?(?:lib|pkg|internal|server|core|app|source|sources|crates)/.*(?:tools?|utils?|dev|build|deploy|static|web|ui|dashboard|assets)/|"
     r".*(?:^|/)src/(?!.*\b(?:tests?|bench\w*)/))", re.I)  # fmt: skip
+# folders of code that every part uses, and of what it shows: of tools only where a tool is around them
+_UTILITIES = re.compile(
+    r"^(?!(?:.*/)?(?:tests?|tools?|scripts?|hack|ci|bench\w*|perf|jmh|cmake|site|website|docs?|contrib|misc|dev|localtests|examples?|\.\w+)/)"
+    r"(?:.*/)?(?:utils?|web|ui|dashboard)/", re.I)  # fmt: skip
+# scripts that a server runs for the product
+_SENT_TO_A_STORE = re.compile(r"^(?!(?:.*/)?(?:tests?|tools?|hack|ci|bench\w*|perf|docs?|contrib|misc|dev|examples?)/).*\.lua$", re.I)  # fmt: skip
+# of these languages alone, tests stand in a folder called `spec` or `t`
+_SPECIFIED_IN_SPEC = frozenset({"ruby", "javascript", "typescript", "tsx", "php", "elixir", "perl", "crystal", "lua", "shell"})  # fmt: skip
+_SPECIFICATION = re.compile(r"(^|/)(?:specs?|t)(?=/)", re.I)
+_HOLDS_DATA = re.compile(
+    r"(?<!license)(?<!licence)(?<!copying)\.(?!md|txt|rst|adoc|html|in$|pdf$)[\w-]+$", re.I
+)
+_READ_BY_CODE = re.compile(
+    r"^(?!.*(?:^|/)(?:docs?|documentation|man|site|website|examples?)/)(?!.*(?:readme|notes?|todo|change|history|news|manual|guide)[^/]*$)"
+    r"(?:.*/)?(?:src|lib|pkg|internal|cmd|server|app|templates|views)/", re.I)  # fmt: skip
+# files that are looked for by name or run in the order of their names, and Go files that are built for one system
+_NAME_TELLS = re.compile(r"(^|/)(migrations?|migrate|changelog|plugins?|extensions?|routes|initializers|autoload|init\.d|conf\.d)/", re.I)  # fmt: skip
+_BUILT_FOR = re.compile(
+    r"_(?:linux|darwin|windows|\w*bsd|solaris|aix|android|ios|js|wasip1|plan9|unix|amd64|arm64|arm|386|ppc64\w*|riscv64|s390x|wasm|mips\w*)(?=[_.])"
+)
 # what a program only shows, and what only people and their editors read
 _INERT = re.compile(
     r"\.(png|jpe?g|gif|svg|ico|webp|bmp|pdf|ttf|otf|woff2?|eot|mp[34]|mov|webm|puml|drawio|excalidraw|css|scss|less|csv|tsv|log|asc|pub|sig|"
@@ -48,18 +66,18 @@ _MANIFEST = re.compile(
     r"gemfile(\.lock)?|[^/]+\.gemspec|requirements([^/]*|/(.*/)?(?!test|dev|doc|lint|ci|pytest|pkgutils|constraints)[^/]*)\.(txt|in)|setup\.(py|cfg)|pyproject\.toml|poetry\.lock|uv\.lock|pipfile(\.lock)?|"
     r"composer\.(json|lock)|package\.(swift|resolved)|[^/]+\.(cs|fs|vb)proj|directory\.packages\.props|packages\.config|"
     r"build\.zig(\.zon)?|rebar\.(config|lock)|[^/]*(?:components|deps|dependencies)\.mk|project\.clj|deps\.edn|conanfile\.\w+|vcpkg\.json|erlang\.mk|module\.bazel|workspace(\.bazel)?)$", re.I)  # fmt: skip
-_DEPENDENCY = re.compile(r"\d+\.\d+|\b[0-9a-f]{40}\b|\bgit\b|\bpath\s*=|\b(?:checksum|integrity|sha\d+)\b")
+_DEPENDENCY = re.compile(
+    r"\d+\.\d+|\b[0-9a-f]{40}\b|\bgit\b|\bpath\s*=|\b(?:checksum|integrity|sha\d+)\b|=>|^\s*use\b"
+)
 _OWN_VERSION = re.compile(
     r"^\s*[\"']?@?(?:package_?)?version[\"']?\s*[:=(]?\s*[\"']|^\s*\w+\.version\s*=", re.I
 )
-_TOKEN = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`|\w+|[^\w\s]")
 _BEGINS_TEXT = {
     "yaml": re.compile(r"(?:^|[:-]\s+)[|>][+-]?\d?[+-]?\s*(?:#.*)?$"),
     "shell": re.compile(r"(?<!<)<<-?\s*[\"'\\]?([A-Za-z_]\w*)"),
     "docker": re.compile(r"(?<!<)<<-?\s*[\"'\\]?([A-Za-z_]\w*)"),
 }
 _BUILD_LANGUAGES = frozenset({"make", "just", "docker", "cmake", "starlark"})
-_LAYOUT_MATTERS = frozenset({"python", "yaml", "make", "haskell", "fsharp", "nim", "just"})
 
 
 def only_comments(snapshot: RepositorySnapshot, change: Change) -> bool:
@@ -69,27 +87,31 @@ def only_comments(snapshot: RepositorySnapshot, change: Change) -> bool:
         return False
     if not change.added and not change.removed:
         return change.status == "renamed" or change.old_blob == change.new_blob
-    added, removed = [text for _, text in change.added], [text for _, text in change.removed]
-    if any(_DIRECTIVE.match(text) for text in (*added, *removed)):
+    if any(is_obeyed(text, language) for _, text in (*change.added, *change.removed)):
         return False
-    # hunk by hunk: a line that moves elsewhere is no layout
-    if all(_TOKEN.findall("\n".join(old)) == _TOKEN.findall("\n".join(new)) for old, new in change.hunks):
-        return language not in _LAYOUT_MATTERS
+    sides = [(_text_of(snapshot, change.new_blob), change.added), (_text_of(snapshot, change.old_blob), change.removed)]  # fmt: skip
+    if is_layout(change.hunks, language) and not any(
+        _inside_texts(data, language) & {number for number, _ in rows} for data, rows in sides
+    ):
+        return True
     if language not in GRAMMARS | COMMENTED | INTERFACES | SETTINGS | _BUILD_LANGUAGES:
         return False
-    sides = ((change.new_blob, change.added), (change.old_blob, change.removed))
-    return all(_in_comments(snapshot, blob, language, rows) for blob, rows in sides)
+    return all(_in_comments(data, language, rows) for data, rows in sides)
 
 
-def _in_comments(
-    snapshot: RepositorySnapshot, blob: str, language: str, rows: Sequence[tuple[int, str]]
-) -> bool:
+def _text_of(snapshot: RepositorySnapshot, blob: str) -> bytes:
+    return next((data for _, data in snapshot.contents([SourceFile("", blob, 0)])), b"") if blob else b""
+
+
+def _in_comments(data: bytes, language: str, rows: Sequence[tuple[int, str]]) -> bool:
     """Whether each of these lines is blank or lies whole in a comment or a doc string of the file."""
     wanted = {number for number, text in rows if text.strip()}
     if not wanted:
         return True
-    data = next((data for _, data in snapshot.contents([SourceFile("", blob, 0)])), b"") if blob else b""
-    lines = data.decode("utf-8", "replace").split("\n")
+    text = data.decode("utf-8", "replace")
+    lines = text.split("\n")
+    if comments_are_code(text, language):
+        return False
     if language not in GRAMMARS:
         return wanted <= _scanned(lines, language) - _in_texts(lines, language)
     try:
@@ -135,6 +157,17 @@ def _in_texts(lines: Sequence[str], language: str) -> set[int]:
         elif begins and (opened := begins.search(line)):
             ends = opened.group(1) if language != "yaml" else deep
     return found
+
+
+def _inside_texts(data: bytes, language: str) -> set[int]:
+    """The lines in which white space is part of a text: of every line, where the grammar is not there to tell."""
+    lines = data.decode("utf-8", "replace").split("\n")
+    if language not in GRAMMARS:
+        return _in_texts(lines, language)
+    try:
+        return lines_of_texts(data, language)
+    except (ImportError, OSError, ValueError):
+        return set(range(1, len(lines) + 1))
 
 
 def _nothing_follows(line: str) -> bool:
@@ -186,29 +219,45 @@ def judge(
 def _is_quiet(file: ChangedFile) -> bool:
     if file.unread == "submodule" or file.dependencies or file.shipping:
         return False
-    if file.role in _QUIET_ROLES:
+    role = _plays(file.path)
+    if role in _QUIET_ROLES:
         return True
     if file.status == "renamed" and not file.added and not file.removed:
-        same = (role_of(file.old_path), language_of(file.old_path)) == (file.role, file.language)
-        return same and file.role in ("code", "test") and file.language not in ("sql", "other")
+        same = (_plays(file.old_path), language_of(file.old_path)) == (role, file.language)
+        named = _NAME_TELLS.search(file.path) or _NAME_TELLS.search(file.old_path)
+        built = _BUILT_FOR.findall(file.path) != _BUILT_FOR.findall(file.old_path)
+        return same and not named and not built and role in ("code", "test") and file.language not in ("sql", "other")  # fmt: skip
     return file.only_comments
+
+
+def _plays(path: str) -> Role:
+    """The part that a changed file plays: where its folder or name may mean something else, the part that needs a test."""
+    role, language = role_of(path), language_of(path)
+    if role == "test" and language not in _SPECIFIED_IN_SPEC:
+        return role_of(_SPECIFICATION.sub(r"\1x", path))
+    if role in ("licence", "news") and language == "other" and _HOLDS_DATA.search(path):
+        return "data"
+    if role in ("entry", "reference", "news") and language in ("html", "text") and _READ_BY_CODE.search(path):
+        return "data"
+    return role
 
 
 def _is_product(file: ChangedFile) -> bool:
     """Whether what runs in production can differ now."""
+    role = _plays(file.path)
     if file.unread == "submodule" or file.dependencies or file.shipping == "changed":
         return True
-    if file.shipping == "unknown" and file.role not in ("code", "interface"):
+    if file.shipping == "unknown" and role not in ("code", "interface"):
         return False
-    if file.role in ("data", "settings", "generated") and (
-        _INERT.search(file.path) or _MANIFEST.search(file.path)
-    ):
+    if role in ("data", "settings", "generated") and (_INERT.search(file.path) or _MANIFEST.search(file.path)):  # fmt: skip
         return False
-    if file.role == "tooling":
-        return file.language in GRAMMARS and bool(_INSIDE_THE_PRODUCT.search(file.path))
-    if file.role in ("data", "generated", "vendored"):
+    if role == "tooling":
+        programs = GRAMMARS | COMMENTED - {"shell"}
+        inside = _INSIDE_THE_PRODUCT.search(file.path) or _UTILITIES.search(file.path)
+        return (file.language in programs and bool(inside)) or bool(_SENT_TO_A_STORE.search(file.path))
+    if role in ("data", "generated", "vendored"):
         return _stands_among_code(file.path)
-    return file.role not in _BESIDE_ROLES
+    return role not in _BESIDE_ROLES
 
 
 def _why_quiet(files: Sequence[ChangedFile], claims: Sequence[Claim]) -> str:

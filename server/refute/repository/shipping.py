@@ -24,6 +24,9 @@ _DEPLOYED = re.compile(
 _TOOLCHAIN = re.compile(
     r"(^|/)(\.tool-versions|\.sdkmanrc|\.(go|ruby|java|python|node|bazel|swift|zig|scala)-?version|\.nvmrc|\.bazelrc|rust-toolchain(\.toml)?|\.cargo/config(\.toml)?|"
     r"global\.json|\.mvn/jvm\.config|\.jvmopts|\.sbtopts|project/build\.properties)$", re.I)  # fmt: skip
+# what is left out of an image or a package, and what is compiled to what
+_PACKED_BY = re.compile(r"(^|/)(\.(docker|npm|helm|gcloud|slug|cf|vercel|eb)ignore|\.npmrc|\.yarnrc(\.yml)?|\.mvn/(maven\.config|extensions\.xml)|MANIFEST\.in)$")  # fmt: skip
+_COMPILED_BY = re.compile(r"(^|/)\.(babelrc(\.\w+)?|swcrc|browserslistrc)$")
 _PROGRAMS_OF_BUILDS = frozenset({"make", "just", "cmake", "starlark", "groovy"})
 _BUILT_BY = re.compile(
     r"\.(gradle|gradle\.kts|sbt|am|ac|m4|bzl|mk|props|targets|nix|cmake)$|(^|/)(configure|meson\.build|build\.zig|build\.rs|gulpfile\.\w+|rakefile|magefile\.go|sconstruct|wscript|gradle\.properties|project/[^/]+\.scala)$", re.I)  # fmt: skip
@@ -62,8 +65,10 @@ def shipping_of(change: Change) -> Shipping:
         return ""
     lines = [text for _, text in (*change.added, *change.removed)]
     telling = [text for text in lines if not _ABOUT_TESTS.search(text)]
-    if _READ_AT_RUN_TIME.search(path) or _TOOLCHAIN.search(path):
+    if _READ_AT_RUN_TIME.search(path) or _TOOLCHAIN.search(path) or _COMPILED_BY.search(path):
         return "changed"
+    if _PACKED_BY.search(path):
+        return "unknown"
     if role in ("document", "reference", "entry", "example"):
         return ""
     if role == "ci" or "/." in f"/{path}":

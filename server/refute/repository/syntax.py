@@ -27,6 +27,8 @@ _DOC_STRINGS = {
 }
 # what a comment that opens like this speaks of is around it, not below it
 _INNER = {"rust": (b"//!", b"/*!"), "zig": (b"//!",)}
+# what a grammar calls a string, a here-document, a text block
+_TEXTS = ("string", "heredoc", "nowdoc", "sigil")
 _Where = Literal["below", "around", "attribute"]
 _ELIXIR_DOCS: dict[str, _Where] = {"moduledoc": "around", "doc": "attribute", "typedoc": "attribute"}
 
@@ -109,6 +111,23 @@ def read_syntax(data: bytes, language: str) -> Syntax:
         symbol, is_doc = _symbol_for(first, last, full, starts, reach, where)
         bound.append(CommentBlock(first, last, symbol, is_doc))
     return Syntax(tuple(full), tuple(bound), tree.root_node.has_error)
+
+
+def lines_of_texts(data: bytes, language: str) -> set[int]:
+    """The lines, counted from 1, that begin inside a string of several lines: white space means something there."""
+    cursor = _machine(language)[0].parse(data).walk()
+    found: set[int] = set()
+    while True:
+        node = cursor.node
+        first, last = node.start_point[0], node.end_point[0]
+        text = any(word in node.type for word in _TEXTS)
+        if text:
+            found.update(range(first + 2, last + 2))
+        if last > first and not text and cursor.goto_first_child():
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return found
 
 
 def _span(node: Any, lines: list[bytes]) -> tuple[int, int, bool]:
