@@ -133,6 +133,14 @@ class Ground:
             f"{self.history.source} with a planted violation",
         )
 
+    def with_changed(self, *operations: Operation, within: Plot | None = None) -> History:
+        """The history, or one object's part of it, with these in the place of those that have their index."""
+        return self.copy({operation.index: operation for operation in operations}, within=within)
+
+    def with_added(self, *operations: Operation) -> History:
+        """The history with these besides; their indices have to be new."""
+        return self.copy({}, operations)
+
     @cached_property
     def next_index(self) -> int:
         """An index that no operation has."""

@@ -46,7 +46,7 @@ def counts_out_of_bounds(ground: Ground, rng: Random) -> Iterator[Planting]:
             value, words = rng.choice((lost, doubled))
             wrong = replace(read, output=value)
             yield Planting(
-                ground.copy({wrong.index: wrong}, within=plot),
+                ground.with_changed(wrong, within=plot),
                 (wrong,),
                 f"{words}: a read returns {value!r} where {least!r} to {most!r} are possible",
             )

@@ -143,7 +143,7 @@ def repeated_deliveries(ground: Ground, rng: Random) -> Iterator[Planting]:
             first, index=ground.next_index, process=NEW_PROCESS, invoked_ns=start, completed_ns=start + 1
         )
         yield Planting(
-            ground.copy({}, [again]),
+            ground.with_added(again),
             (makers[0], first, again),
             f"{first.output!r}, which was enqueued once, is handed out twice",
         )
@@ -157,7 +157,7 @@ def invented_deliveries(ground: Ground, rng: Random) -> Iterator[Planting]:
     for first in shuffled(usable, rng)[:PLACES_AN_OBJECT]:
         invented = replace(first, output=fresh_value(first.output, taken))
         yield Planting(
-            ground.copy({invented.index: invented}),
+            ground.with_changed(invented),
             (invented,),
             f"{invented.output!r} is handed out, which nobody enqueued",
         )

@@ -58,7 +58,7 @@ def swapped_deliveries(ground: Ground, rng: Random) -> Iterator[Planting]:
                 if effect_end(first.send) < later.send.invoked_ns:
                     changed = _exchanged(first, later)
                     yield Planting(
-                        ground.copy({o.index: o for o in changed}),
+                        ground.with_changed(*changed),
                         (first.send, later.send, *changed),
                         f"{later.element!r} is handed out before {first.element!r}, which was sent before it",
                     )

@@ -47,7 +47,7 @@ def feeds_with_gaps(ground: Ground, rng: Random) -> Iterator[Planting]:
         place = rng.randrange(1, len(numbers) - 1)
         less = replace(read, output=[*read.output[:place], *read.output[place + 1 :]])
         words = f"a feed leaves out number {numbers[place]}"
-        yield Planting(ground.copy({less.index: less}), (less,), words)
+        yield Planting(ground.with_changed(less), (less,), words)
 
 
 def feeds_with_repeats(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -56,7 +56,7 @@ def feeds_with_repeats(ground: Ground, rng: Random) -> Iterator[Planting]:
         place = rng.randrange(len(numbers))
         more = replace(read, output=[*read.output[: place + 1], *read.output[place:]])
         words = f"a feed has number {numbers[place]} twice"
-        yield Planting(ground.copy({more.index: more}), (more,), words)
+        yield Planting(ground.with_changed(more), (more,), words)
 
 
 def reversed_feeds(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -64,7 +64,7 @@ def reversed_feeds(ground: Ground, rng: Random) -> Iterator[Planting]:
     for read, numbers in _events(ground, rng, 2):
         backwards = replace(read, output=list(reversed(read.output)))
         words = f"a feed runs backwards, from {numbers[-1]} to {numbers[0]}"
-        yield Planting(ground.copy({backwards.index: backwards}), (backwards,), words)
+        yield Planting(ground.with_changed(backwards), (backwards,), words)
 
 
 def missing_changes(ground: Ground, rng: Random) -> Iterator[Planting]:

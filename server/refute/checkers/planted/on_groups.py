@@ -93,7 +93,7 @@ def forbidden_deeds(ground: Ground, rng: Random) -> Iterator[Planting]:
     for operation in shuffled((o for o in denied if o.outcome is Outcome.FAIL), rng)[:PLACES]:
         done = replace(operation, outcome=Outcome.OK, output="planted: what nobody may see", error=None)
         words = f"a {operation.kind} that must be denied succeeds"
-        yield Planting(ground.copy({done.index: done}), (done,), words)
+        yield Planting(ground.with_changed(done), (done,), words)
 
 
 def refused_rights(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -103,7 +103,7 @@ def refused_rights(ground: Ground, rng: Random) -> Iterator[Planting]:
     for operation in shuffled((o for o in allowed if o.outcome is Outcome.OK), rng)[:PLACES]:
         refused = replace(operation, outcome=Outcome.FAIL, output=None, error=words)
         sentence = f"a {operation.kind} that is allowed is denied"
-        yield Planting(ground.copy({refused.index: refused}), (refused,), sentence)
+        yield Planting(ground.with_changed(refused), (refused,), sentence)
 
 
 def leaked_markers(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -125,7 +125,7 @@ def leaked_markers(ground: Ground, rng: Random) -> Iterator[Planting]:
         else:
             mixed = replace(operation, outcome=Outcome.FAIL, error=f"500 cannot merge {marker}", output=None)
         words = f"{marker!r} turns up in what tenant {operation.extra['tenant']} gets"
-        yield Planting(ground.copy({mixed.index: mixed}), (mixed,), words)
+        yield Planting(ground.with_changed(mixed), (mixed,), words)
 
 
 def _measured(ground: Ground) -> list[Operation]:

@@ -88,7 +88,7 @@ def stale_collections(ground: Ground, rng: Random) -> Iterator[Planting]:
                 continue
             stale = _without(ground, rng.choice(showing[:-1]), added_name(ground, write))
             yield Planting(
-                ground.copy({stale.index: stale}, within=plot),
+                ground.with_changed(stale, within=plot),
                 (write, stale, showing[-1]),
                 f"a read lacks {write.input!r}, which had been acknowledged before it",
             )
@@ -112,7 +112,7 @@ def vanished_from_sessions(ground: Ground, rng: Random) -> Iterator[Planting]:
                 name = rng.choice(common)
                 less = _without(ground, read, name)
                 yield Planting(
-                    ground.copy({less.index: less}),
+                    ground.with_changed(less),
                     (before, less),
                     f"a session sees {recorded(name)!r} and then no more",
                 )
@@ -133,7 +133,7 @@ def doubled_members(ground: Ground, rng: Random) -> Iterator[Planting]:
                 continue
             doubled = replace(read, output=[*read.output, element])
             yield Planting(
-                ground.copy({doubled.index: doubled}, within=plot),
+                ground.with_changed(doubled, within=plot),
                 (doubled,),
                 f"a read shows {element!r} twice",
             )
@@ -148,7 +148,7 @@ def invented_elements(ground: Ground, rng: Random) -> Iterator[Planting]:
             value = fresh_value(next(iter(read.output)), [*taken, *read.output])
             more = replace(read, output=[*read.output, value])
             yield Planting(
-                ground.copy({more.index: more}, within=plot),
+                ground.with_changed(more, within=plot),
                 (more,),
                 f"a read shows {value!r}, which nobody added",
             )
@@ -181,7 +181,7 @@ def early_reads(ground: Ground, rng: Random) -> Iterator[Planting]:
                 start = writer.invoked_ns - 2
                 early = replace(read, process=NEW_PROCESS, invoked_ns=start, completed_ns=start + 1)
                 yield Planting(
-                    ground.copy({early.index: early}, within=plot),
+                    ground.with_changed(early, within=plot),
                     (early, writer),
                     f"{read.output!r} is read before anybody had begun to write it",
                 )

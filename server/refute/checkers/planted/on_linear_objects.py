@@ -58,7 +58,7 @@ def _swaps(
                     replace(later_take, output=take.output),
                 )
                 yield Planting(
-                    ground.copy({first.index: first, second.index: second}),
+                    ground.with_changed(first, second),
                     (put, later_put, first, second),
                     f"{later_put.input!r} is taken before {put.input!r}, {words}",
                 )
@@ -111,7 +111,7 @@ def taken_puts_called_failures(ground: Ground, rng: Random) -> Iterator[Planting
         if len(found) == 1 and found[0].outcome is Outcome.INFO:
             failed = replace(found[0], outcome=Outcome.FAIL)
             words = f"the unknown put of {take.output!r} is called failed, although it was taken"
-            yield Planting(ground.copy({failed.index: failed}), (failed, take), words)
+            yield Planting(ground.with_changed(failed), (failed, take), words)
 
 
 def releases_by_strangers(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -131,7 +131,7 @@ def releases_by_strangers(ground: Ground, rng: Random) -> Iterator[Planting]:
             output=None,
         )
         words = "a process that never held the lock releases it"
-        yield Planting(ground.copy({}, [stranger]), (acquire, stranger), words)
+        yield Planting(ground.with_added(stranger), (acquire, stranger), words)
 
 
 def _registers(ground: Ground, rng: Random) -> list[Plot]:
@@ -151,7 +151,7 @@ def own_order_broken(ground: Ground, rng: Random) -> Iterator[Planting]:
                 old = rng.choice(sole)
                 back = replace(read, output=written(old))
                 words = f"a process reads its own {written(old)!r} after it wrote {written(before[-1])!r}"
-                yield Planting(ground.copy({back.index: back}, within=plot), (old, before[-1], back), words)
+                yield Planting(ground.with_changed(back, within=plot), (old, before[-1], back), words)
 
 
 def others_order_broken(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -180,7 +180,7 @@ def others_order_broken(ground: Ground, rng: Random) -> Iterator[Planting]:
                 old = rng.choice(older[-3:])
                 back = replace(read, output=written(old))
                 words = f"a process reads {first.output!r} and then {written(old)!r}, which came before it"
-                yield Planting(ground.copy({back.index: back}, within=plot), (old, new, first, back), words)
+                yield Planting(ground.with_changed(back, within=plot), (old, new, first, back), words)
 
 
 _PASSAGES = "two elements that passed through, one after the other"

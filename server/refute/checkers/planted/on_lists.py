@@ -39,7 +39,7 @@ def reordered_lists(ground: Ground, rng: Random) -> Iterator[Planting]:
             values[place], values[place + 1] = values[place + 1], values[place]
             swapped = replace(read, output=values)
             yield Planting(
-                ground.copy({swapped.index: swapped}, within=plot),
+                ground.with_changed(swapped, within=plot),
                 (swapped, witness),
                 f"one read has {values[place]!r} before {values[place + 1]!r}, another the other way round",
             )
@@ -56,7 +56,7 @@ def lists_with_holes(ground: Ground, rng: Random) -> Iterator[Planting]:
                 continue
             holed = replace(read, output=values)
             yield Planting(
-                ground.copy({holed.index: holed}, within=plot),
+                ground.with_changed(holed, within=plot),
                 (holed, witness),
                 f"a read leaves out {read.output[place]!r} and has what comes after it",
             )

@@ -100,7 +100,7 @@ def polled_sends_called_failures(ground: Ground, rng: Random) -> Iterator[Planti
         if count[place] == 1 and place in polls.by_value and send.operation.kind == "send":
             failed = replace(send.operation, outcome=Outcome.FAIL, output=None)
             yield Planting(
-                ground.copy({failed.index: failed}),
+                ground.with_changed(failed),
                 (failed, polls.by_value[place][0].operation),
                 f"the send of {send.value!r} is called failed, although it was polled",
             )
@@ -117,7 +117,7 @@ def swapped_records(ground: Ground, rng: Random) -> Iterator[Planting]:
         pairs[place], pairs[place + 1] = pairs[place + 1], pairs[place]
         swapped = polls.of(operation, partition, pairs)
         words = f"a poll returns offset {pairs[place][0]} before {pairs[place + 1][0]}"
-        yield Planting(ground.copy({swapped.index: swapped}), (swapped,), words)
+        yield Planting(ground.with_changed(swapped), (swapped,), words)
 
 
 def repeated_records(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -129,7 +129,7 @@ def repeated_records(ground: Ground, rng: Random) -> Iterator[Planting]:
         pairs.insert(place, pairs[place])
         repeated = polls.of(operation, partition, pairs)
         words = f"a poll returns offset {pairs[place][0]} twice"
-        yield Planting(ground.copy({repeated.index: repeated}), (repeated,), words)
+        yield Planting(ground.with_changed(repeated), (repeated,), words)
 
 
 def skipped_records(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -144,7 +144,7 @@ def skipped_records(ground: Ground, rng: Random) -> Iterator[Planting]:
             continue
         skipped = polls.of(operation, partition, _pairs([*batch[:place], *batch[place + 1 :]]))
         words = f"a poll skips offset {gone.offset}, which is there"
-        yield Planting(ground.copy({skipped.index: skipped}), (skipped,), words)
+        yield Planting(ground.with_changed(skipped), (skipped,), words)
 
 
 def invented_records(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -157,7 +157,7 @@ def invented_records(ground: Ground, rng: Random) -> Iterator[Planting]:
             continue
         more = polls.of(operation, partition, [*_pairs(batch), [offset, value]])
         words = f"a poll returns {value!r}, which nobody sent"
-        yield Planting(ground.copy({more.index: more}), (more,), words)
+        yield Planting(ground.with_changed(more), (more,), words)
 
 
 def records_at_two_offsets(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -167,7 +167,7 @@ def records_at_two_offsets(ground: Ground, rng: Random) -> Iterator[Planting]:
         offset = polls.highest[partition] + 1
         twice = polls.of(operation, partition, [*_pairs(batch), [offset, batch[-1].value]])
         words = f"{batch[-1].value!r} stands at two offsets, {batch[-1].offset} and {offset}"
-        yield Planting(ground.copy({twice.index: twice}), (twice,), words)
+        yield Planting(ground.with_changed(twice), (twice,), words)
 
 
 def swapped_offsets(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -189,7 +189,7 @@ def swapped_offsets(ground: Ground, rng: Random) -> Iterator[Planting]:
             replace(two.operation, output=one.offset),
         )
         yield Planting(
-            ground.copy({first.index: first, second.index: second}),
+            ground.with_changed(first, second),
             (first, second),
             f"a producer's records stand at offsets {two.offset} and then {one.offset}",
         )

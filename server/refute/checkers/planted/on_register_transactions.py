@@ -8,7 +8,8 @@ from random import Random
 from typing import Any
 
 from refute.checkers.kinds import NEVER, effect_end
-from refute.checkers.planted.ground import NEW_PROCESS, Ground, fresh_value, shuffled
+from refute.checkers.planted.added_transactions import AddedTransactions
+from refute.checkers.planted.ground import Ground, fresh_value, shuffled
 from refute.checkers.planted.operator import Operator, Options, Planting, always, model_in
 from refute.checkers.planted.transactions import Micro, Transactions, answered, breaking
 from refute.history import Operation, Outcome, hashable
@@ -35,7 +36,7 @@ def aborted_reads(ground: Ground, rng: Random) -> Iterator[Planting]:
     for read, write in _sources(Transactions(ground), rng):
         failed = replace(write.operation, outcome=Outcome.FAIL, output=None)
         yield Planting(
-            ground.copy({failed.index: failed}),
+            ground.with_changed(failed),
             (failed, read.operation),
             f"a transaction that wrote {write.value!r} is called failed, although that was read",
         )
@@ -51,7 +52,7 @@ def garbage_reads(ground: Ground, rng: Random) -> Iterator[Planting]:
         value = fresh_value(read.value if read.value is not None else next(iter(taken), 0), taken)
         garbage = answered(read, value)
         words = f"a transaction reads {value!r}, which nobody wrote"
-        yield Planting(ground.copy({garbage.index: garbage}), (garbage,), words)
+        yield Planting(ground.with_changed(garbage), (garbage,), words)
 
 
 def intermediate_reads(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -66,7 +67,7 @@ def intermediate_reads(ground: Ground, rng: Random) -> Iterator[Planting]:
         if earlier and write.operation.outcome is Outcome.OK:
             early = answered(read, earlier[0].value)
             words = f"a transaction reads {earlier[0].value!r}, which its writer replaced by {write.value!r}"
-            yield Planting(ground.copy({early.index: early}), (write.operation, early), words)
+            yield Planting(ground.with_changed(early), (write.operation, early), words)
 
 
 def own_writes_missed(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -85,7 +86,7 @@ def own_writes_missed(ground: Ground, rng: Random) -> Iterator[Planting]:
         if others:
             missed = answered(read, rng.choice(others).value)
             words = f"a transaction writes {read.value!r} and then reads {missed.output[read.place][2]!r}"
-            yield Planting(ground.copy({missed.index: missed}), (missed,), words)
+            yield Planting(ground.with_changed(missed), (missed,), words)
 
 
 def halves_seen(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -100,7 +101,7 @@ def halves_seen(ground: Ground, rng: Random) -> Iterator[Planting]:
             if later.key in theirs and seen and txns.alone(later):
                 half = answered(later, None)
                 words = f"a transaction sees {write.value!r} of another, and then misses its other write"
-                yield Planting(ground.copy({half.index: half}), (write.operation, half), words)
+                yield Planting(ground.with_changed(half), (write.operation, half), words)
                 break
 
 
@@ -121,7 +122,7 @@ def forgotten_sessions(ground: Ground, rng: Random) -> Iterator[Planting]:
         if before and read.value is not None:
             forgetful = answered(read, None)
             words = "a session writes a key and then sees it as if nobody had"
-            yield Planting(ground.copy({forgetful.index: forgetful}), (before[-1], forgetful), words)
+            yield Planting(ground.with_changed(forgetful), (before[-1], forgetful), words)
 
 
 def late_transactions_see_nothing(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -142,7 +143,7 @@ def late_transactions_see_nothing(ground: Ground, rng: Random) -> Iterator[Plant
             continue
         blind = answered(read, None)
         words = "a transaction begins after a write was acknowledged and sees nothing"
-        yield Planting(ground.copy({blind.index: blind}), (writer, blind), words)
+        yield Planting(ground.with_changed(blind), (writer, blind), words)
 
 
 def lost_updates(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -163,50 +164,17 @@ def lost_updates(ground: Ground, rng: Random) -> Iterator[Planting]:
                 continue
             blind = answered(two[0], version)
             words = f"two transactions read {version!r} and write {one[1].value!r} and {two[1].value!r}"
-            yield Planting(ground.copy({blind.index: blind}), (one[0].operation, blind), words)
+            yield Planting(ground.with_changed(blind), (one[0].operation, blind), words)
 
 
-def _pair(ground: Ground, rng: Random, *, skew: bool) -> Iterator[Planting]:
-    """Two new transactions on two new keys, at the same moment."""
-    txns = Transactions(ground)
-    if not txns.by_index:
-        return
-    keys = [key for key, _ in txns.writers]
-    x = fresh_value(txns.key_like, keys)
-    y = fresh_value(txns.key_like, [*keys, x])
-    for place in shuffled(ground.history.operations, rng)[:5]:
-        if skew:
-            steps = ([["r", x, None], ["w", y, 1]], [["r", y, None], ["w", x, 2]])
-            words = "two transactions each read what the other is about to write"
-        else:
-            steps = ([["w", x, 1], ["r", y, 2]], [["w", y, 2], ["r", x, 1]])
-            words = "two transactions each read what the other wrote"
-        added = tuple(
-            Operation(
-                ground.next_index + number,
-                f"{NEW_PROCESS}-{number}",
-                "txn",
-                None,
-                [[f, key, None if f == "r" else value] for f, key, value in given],
-                [list(step) for step in given],
-                Outcome.OK,
-                place.invoked_ns,
-                place.invoked_ns + 1,
-            )
-            for number, given in enumerate(steps)
-        )
-        yield Planting(ground.copy({}, added), added, words)
-
-
-def write_skews(ground: Ground, rng: Random) -> Iterator[Planting]:
-    """Two new transactions, each of which reads what the other is about to write."""
-    return _pair(ground, rng, skew=True)
-
-
-def circular_flows(ground: Ground, rng: Random) -> Iterator[Planting]:
-    """Two new transactions, each of which reads what the other wrote."""
-    return _pair(ground, rng, skew=False)
-
+_WRITE_SKEW = AddedTransactions(
+    "two transactions each read what the other is about to write",
+    concurrent=((("r", "x", None), ("w", "y", 1)), (("r", "y", None), ("w", "x", 2))),
+)
+_CIRCULAR_FLOW = AddedTransactions(
+    "two transactions each read what the other wrote",
+    concurrent=((("w", "x", 1), ("r", "y", 2)), (("w", "y", 2), ("r", "x", 1))),
+)
 
 Breaks = dict[str, Callable[[Options], bool]]
 
@@ -291,13 +259,13 @@ OPERATORS = (
         "plant a G2-item",
         "a transaction",
         _breaks("G2-item", also=("serializable-exact",)),
-        write_skews,
+        _WRITE_SKEW.places,
     ),
     Operator(
         "register-circular-flow",
         "plant a G1c",
         "a transaction",
         _breaks("G1c", also=(*_WEAK, *_EXACT)),
-        circular_flows,
+        _CIRCULAR_FLOW.places,
     ),
 )

@@ -77,7 +77,7 @@ def swapped_reads(ground: Ground, rng: Random) -> Iterator[Planting]:
                 if effect_end(first) < later.invoked_ns and effect_end(old) < new.invoked_ns:
                     one, two = replace(first, output=later.output), replace(later, output=first.output)
                     yield Planting(
-                        ground.copy({one.index: one, two.index: two}, within=plot),
+                        ground.with_changed(one, two, within=plot),
                         (old, new, one, two),
                         f"two reads are swapped: {later.output!r} is seen before {first.output!r}",
                     )

@@ -34,9 +34,7 @@ def ids_given_twice(ground: Ground, rng: Random) -> Iterator[Planting]:
     for _ in range(PLACES if len(given) > 1 else 0):
         one, two = rng.sample(given, 2)
         same = replace(two, output=one.output)
-        yield Planting(
-            ground.copy({same.index: same}), (one, same), f"the id {one.output!r} is given out twice"
-        )
+        yield Planting(ground.with_changed(same), (one, same), f"the id {one.output!r} is given out twice")
 
 
 def ids_going_down(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -72,7 +70,7 @@ def wrong_totals(ground: Ground, rng: Random) -> Iterator[Planting]:
         off = rng.randint(1, 5)
         wrong = replace(read, output={**read.output, account: read.output[account] + off})
         words = f"a read sees {off} on account {account} that no transfer took from another"
-        yield Planting(ground.copy({wrong.index: wrong}), (wrong,), words)
+        yield Planting(ground.with_changed(wrong), (wrong,), words)
 
 
 def overdrafts(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -84,7 +82,7 @@ def overdrafts(ground: Ground, rng: Random) -> Iterator[Planting]:
         amount = read.output[one] + 1
         moved = {**read.output, one: -1, two: read.output[two] + amount}
         drawn = replace(read, output=moved)
-        yield Planting(ground.copy({drawn.index: drawn}), (drawn,), f"account {one} is overdrawn")
+        yield Planting(ground.with_changed(drawn), (drawn,), f"account {one} is overdrawn")
 
 
 def forked_views(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -103,7 +101,7 @@ def forked_views(ground: Ground, rng: Random) -> Iterator[Planting]:
         first, second = rng.sample(reads, 2)
         changed = (_only(first, one, held), _only(second, two, held))
         words = f"one read sees {one} without {two}, another {two} without {one}"
-        yield Planting(ground.copy({o.index: o for o in changed}), changed, words)
+        yield Planting(ground.with_changed(*changed), changed, words)
 
 
 def _only(read: Operation, key: Hashable, held: dict[Hashable, Any]) -> Operation:
@@ -124,7 +122,7 @@ def diverged_replicas(ground: Ground, rng: Random) -> Iterator[Planting]:
             else:
                 odd = replace(read, output=fresh_value("" if value is None else value, [value]))
             words = f"{node} ends with {odd.output!r}, the others with {value!r}"
-            yield Planting(ground.copy({odd.index: odd}), (odd,), words[:200])
+            yield Planting(ground.with_changed(odd), (odd,), words[:200])
 
 
 def _holds(ground: Ground) -> dict[Hashable, list[Hold]]:
@@ -146,7 +144,7 @@ def second_holders(ground: Ground, rng: Random) -> Iterator[Planting]:
             output=(hold.token or 0) + 1 if hold.token is not None else hold.acquire.output,
         )
         yield Planting(
-            ground.copy({}, [added]),
+            ground.with_added(added),
             (*hold.proof, added),
             f"a second holder gets the lock while process {hold.acquire.process} holds it",
         )
@@ -166,7 +164,7 @@ def tokens_given_twice(ground: Ground, rng: Random) -> Iterator[Planting]:
             one, two = rng.sample(numbered, 2)
             same = _retoken(two.acquire, one.token or 0)
             words = f"the token {one.token} is given out twice"
-            yield Planting(ground.copy({same.index: same}), (one.acquire, same), words)
+            yield Planting(ground.with_changed(same), (one.acquire, same), words)
 
 
 def stale_tokens_accepted(ground: Ground, rng: Random) -> Iterator[Planting]:
@@ -184,7 +182,7 @@ def stale_tokens_accepted(ground: Ground, rng: Random) -> Iterator[Planting]:
             newest = max(before, key=lambda o: o.extra["token"])
             stale = replace(write, extra={**write.extra, "token": newest.extra["token"] - 1})
             words = f"a write with token {stale.extra['token']} succeeds after {newest.extra['token']}"
-            yield Planting(ground.copy({stale.index: stale}), (newest, stale), words)
+            yield Planting(ground.with_changed(stale), (newest, stale), words)
 
 
 _LOCK = "a lock that was held for some time"

@@ -55,7 +55,7 @@ class _Told:
         read = replace(sight.operation, output=written(old))
         if sight.key in self.versions.numbered:
             read = replace(read, extra={**read.extra, "version": old.extra["version"]})
-        return Planting(self.ground.copy({read.index: read}), (old, *others, read), words)
+        return Planting(self.ground.with_changed(read), (old, *others, read), words)
 
 
 def _maps(sight: Sight) -> bool:
@@ -172,7 +172,7 @@ def _merging(ground: Ground, rng: Random) -> Iterator[Planting]:
                 continue
             merged = replace(late, process=newer.operation.process)
             yield Planting(
-                ground.copy({merged.index: merged}),
+                ground.with_changed(merged),
                 (newer.operation, merged),
                 f"two sessions are merged: {newer.value!r} is read and then {sight.value!r}, which is older",
             )

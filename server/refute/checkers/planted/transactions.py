@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Any
 
-from refute.checkers.planted.ground import Ground
+from refute.checkers.planted.ground import Ground, shuffled
 from refute.checkers.planted.operator import Options
 from refute.history import Operation, Outcome, hashable
 
@@ -77,6 +78,12 @@ class Transactions:
             for micro in operation.input or ():
                 return micro[1]
         return "x"
+
+
+def lists_read(txns: Transactions, rng: Random, least: int = 1) -> list[Micro]:
+    """Reads of lists of at least that length, of keys that their transaction does not write; shuffled."""
+    found = [r for r in txns.outer_reads() if isinstance(r.value, list | tuple) and len(r.value) >= least]
+    return shuffled(found, rng)
 
 
 def answered(micro: Micro, value: Any) -> Operation:
