@@ -83,14 +83,15 @@ def _once_each(found: Iterable[Contradiction]) -> list[Contradiction]:
             kept.append([row])
         else:
             same.append(row)
-    return [
-        rows[0].model_copy(
-            update={"note": f"{rows[0].note} The same for {len(rows) - 1} copies, first {rows[1].a}."}
-        )
-        if len(rows) > 1
-        else rows[0]
-        for rows in kept
-    ]
+    return [_with_copies(rows) for rows in kept]
+
+
+def _with_copies(rows: list[Contradiction]) -> Contradiction:
+    """The first, whose note counts the others."""
+    if len(rows) == 1:
+        return rows[0]
+    others = f"one copy, {rows[1].a}" if len(rows) == 2 else f"{len(rows) - 1} copies, first {rows[1].a}"
+    return rows[0].model_copy(update={"note": f"{rows[0].note} The same for {others}."})
 
 
 def _counts(row: Candidate) -> bool:

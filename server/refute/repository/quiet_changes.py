@@ -263,10 +263,15 @@ def _is_product(file: ChangedFile) -> bool:
 def _why_quiet(files: Sequence[ChangedFile], claims: Sequence[Claim]) -> str:
     if any(file.role not in _QUIET_ROLES for file in files):
         return "Only comments, formatting or names of files changed: this needs no distributed test."
-    promised = sum(claim.path in {file.path for file in files} for claim in claims)
-    return "Only documents changed: this needs no distributed test." + (
-        f" {promised} claims were reworded: read whether the promise itself moved." if promised else ""
-    )
+    said = ["Only documents changed: this needs no distributed test."]
+    added = {file.path for file in files if file.status == "added"}
+    edited = {file.path for file in files} - added
+    if reworded := sum(claim.path in edited for claim in claims):
+        were = "1 claim was" if reworded == 1 else f"{reworded} claims were"
+        said.append(f"{were} reworded: read whether the promise itself moved.")
+    if new := sum(claim.path in added for claim in claims):
+        said.append(f"{'1 claim is' if new == 1 else f'{new} claims are'} new: read what is promised now.")
+    return " ".join(said)
 
 
 def _why_needed(product: Sequence[ChangedFile], claims: Sequence[Claim], surfaces: Sequence[MapItem]) -> str:
