@@ -48,7 +48,8 @@ def main() -> None:
             nemesis.apply(read_fault({"fault": {"plane": its_plane, "kind": kind, **parameters}}), targets)
         if dies_slowly:  # the pipe is closed a moment before the process is gone
             time.sleep(0.2)
-            os.close(nemesis._heartbeat)
+            assert nemesis._heartbeat is not None
+            os.close(nemesis._heartbeat._descriptor)
             time.sleep(0.3)
             os._exit(9)
         time.sleep(600)

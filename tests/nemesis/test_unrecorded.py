@@ -20,9 +20,9 @@ from tests.nemesis.peers import eventually
 @pytest.fixture
 def record(room: Room, tmp_path: Path) -> Iterator[FaultsWriter]:
     with FaultsWriter(tmp_path / "faults.jsonl") as writer:
-        room.nemesis._on_event = writer.append
+        room.nemesis._events.on_event = writer.append
         yield writer
-        room.nemesis._on_event = room.events.append
+        room.nemesis._events.on_event = room.events.append
 
 
 def test_a_fault_whose_time_is_up_is_healed_although_nothing_can_be_recorded(
@@ -65,7 +65,7 @@ def test_a_fault_that_is_on_and_cannot_be_recorded_is_undone_at_once(room: Room)
         if "APPLIED" in repr(event):
             raise OSError("no room")
 
-    room.nemesis._on_event = no_room_once_it_is_on
+    room.nemesis._events.on_event = no_room_once_it_is_on
     with pytest.raises(OSError, match="no room"):
         room.apply({"pause": "n1"}, "n1")
     assert state(room.cluster.node("n1").pid) != "T"

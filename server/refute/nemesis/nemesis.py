@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -17,17 +15,19 @@ from refute.errors import RefuteError
 from refute.history.fault import FaultEvent, FaultPhase, Landing
 from refute.nemesis.client.rules import ClientRules
 from refute.nemesis.declared import Declared
-from refute.nemesis.errors import FaultInputError, NemesisError, UnrecordedError
+from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.evidence import Sampler
-from refute.nemesis.guard import start_guard
-from refute.nemesis.healing import HealReport, end_processes, sweep, write_down
+from refute.nemesis.fault_events import FaultEvents
+from refute.nemesis.healing import HealReport, end_processes, sweep
+from refute.nemesis.heartbeat import Heartbeat
 from refute.nemesis.injection import ON, Healed, Injection, as_trigger, is_meant
 from refute.nemesis.ledger import MARK, Ledger, read_ledger
 from refute.nemesis.mechanisms import implemented, planes_for
 from refute.nemesis.names import Names
+from refute.nemesis.own_healing import OwnHealing, pids_of
 from refute.nemesis.plane import Fault, Plane, Site, Snapshot
 from refute.nemesis.process.undo import handle_of
-from refute.nemesis.undo import Undo, left_after
+from refute.nemesis.undo import Undo
 from refute.plan.fault_catalog import read_parameters
 from refute.plan.step import FaultAction, VictimSignal
 from refute.plan.system_spec import SystemSpec
@@ -39,9 +39,6 @@ from refute.system.placement import Placement
 TTL_S = 600.0
 HANG_S = 20.0
 _BEYOND_ITS_TIME_S = 30.0
-_HEALING_FOR_NS = 60_000_000_000
-_BEAT_S = 1.0
-_ATTEMPTS = 4
 
 
 class Nemesis:
@@ -81,19 +78,17 @@ class Nemesis:
         self._clients = clients
         self._file_system = file_system
         self._calls_through = calls_through
-        self._on_event = on_event or _nobody
+        self._events = FaultEvents(on_event)
         self._ttl_s, self._hang_s = ttl_s, hang_s
         self._lock = threading.RLock()
-        self._epoch = 0
         self._count = 0
-        self._unrecorded: list[str] = []
         self._injections: dict[str, Injection] = {}
         self._planes: dict[str, Plane] = {}
         self._ledger: Ledger | None = None
-        self._heartbeat = -1
+        self._heartbeat: Heartbeat | None = None
+        self._healing: OwnHealing  # from `prepare` on, before which there is nothing to heal
         self._over = threading.Event()
         self._sampler = Sampler(self._measure, observer, self._tick)
-        self._beating = threading.Thread(target=self._beat, name="nemesis-heartbeat", daemon=True)
 
     def __enter__(self) -> Self:
         """Nothing is started before `prepare`."""
@@ -108,7 +103,7 @@ class Nemesis:
     @property
     def epoch(self) -> int:
         """How often the set of active faults has changed."""
-        return self._epoch
+        return self._events.epoch
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -129,8 +124,8 @@ class Nemesis:
         self.swept = sweep()
         self.cluster.allocate()
         self._ledger = Ledger.create(self.ledger_directory)
-        self._heartbeat = start_guard(self.ledger_directory, self._hang_s)
-        self._beating.start()
+        self._heartbeat = Heartbeat(self.ledger_directory, self._hang_s)
+        self._healing = OwnHealing(self.cluster, self._ledger, self._sampler, self._events, self._injections)
         self.cluster.on_started.append(self._node_started)
         site = Site(
             *(self.cluster, self.run_dir, self._ledger, self._rng, self.environment, self._wanted),
@@ -171,25 +166,25 @@ class Nemesis:
             injection = self._plan(action, tuple(targets), aliases or {})
             fault, plane = injection.fault, injection.plane
             try:
-                self._tell(injection, None, {})
+                self._events.tell(injection, {})
                 self._keep_what_is_about_to_change(fault)
                 detail = plane.apply(fault, lambda prefix: self._sampler.keep(injection.around, prefix))
             except BaseException as error:
-                self._undo_attempt(injection, error)
+                self._healing.undo_attempt(injection, error)
                 raise
             on_ns = int(detail.get("on_ns") or time.monotonic_ns())
-            self._epoch += 1
+            self._events.epoch += 1
             injection.phase = FaultPhase.APPLIED
             try:
-                self._tell(injection, as_trigger(trigger, on_ns), detail, on_ns)
+                self._events.tell(injection, detail, trigger=as_trigger(trigger, on_ns), time_ns=on_ns)
             except BaseException:
-                self._heal_one(injection, None)
+                self._healing.heal(injection)
                 raise
             self._sampler.started(injection.around)
             if action.for_s is not None:
                 injection.heal_at_s = time.monotonic() + action.for_s
             if plane.is_over(fault):
-                self._heal_one(injection, None)
+                self._healing.heal(injection)
             return fault.id
 
     def heal(self, what: str = "all", *, version: str | None = None) -> Healed:
@@ -206,7 +201,7 @@ class Nemesis:
             on = [each for each in chosen if each.phase in (FaultPhase.APPLIED, FaultPhase.HEAL_FAILED)]
             failed: dict[str, str] = {}
             for injection in reversed(on):
-                if left := self._heal_one(injection, version):
+                if left := self._healing.heal(injection, version):
                     failed[injection.fault.id] = left
             if what in self.spec.nodes and not self.cluster.node(what).running:
                 self.cluster.start_node(what, version)  # it had ended without a fault of ours
@@ -249,11 +244,12 @@ class Nemesis:
                 return
             failed = {}
             for injection in reversed([each for each in self._injections.values() if each.phase in ON]):
-                # Undo, but start nothing that is to be stopped in a moment.
-                if left := self._heal_one(injection, None, start=False):
+                if left := self._healing.heal_before_the_end(injection):
                     failed[injection.fault.id] = left
         self._sampler.end()
         self._over.set()
+        if self._heartbeat is not None:
+            self._heartbeat.stop()
         try:
             self.cluster.close()
         finally:
@@ -264,16 +260,11 @@ class Nemesis:
                 self._ledger.shut()  # the guard sees us end with faults on, and goes on trying
             else:
                 self._ledger.close(unregister=True)
-            if self._heartbeat >= 0:
-                os.close(self._heartbeat)
-                self._heartbeat = -1
+            if self._heartbeat is not None:
+                self._heartbeat.close()
         if failed:
             raise NemesisError(f"not healed: {failed}", hint="refute heal tries again")
-        if self._unrecorded:
-            raise UnrecordedError(
-                f"what was done to faults could not be recorded: {'; '.join(self._unrecorded[:3])}",
-                hint="the evidence is incomplete: make room and run it again",
-            )
+        self._events.require_complete()
 
     # -- one fault ------------------------------------------------------------------------------------------
 
@@ -305,7 +296,7 @@ class Nemesis:
         deadline_ns = time.monotonic_ns() + int(lasts_s * 1e9)
         around = self._sampler.begin(declared)
         self._ledger.planned(fault.id, fault.plane, fault.kind, targets, undos, deadline_ns)
-        injection = Injection(fault, plane, action, targets, undos, around, pids=self._pids(fault))
+        injection = Injection(fault, plane, action, targets, undos, around, pids=pids_of(fault, self.cluster))
         self._injections[fault.id] = injection
         return injection
 
@@ -318,111 +309,6 @@ class Nemesis:
             if other.phase is FaultPhase.APPLIED and other.fault.plane == fault.plane:
                 for node in set(other.fault.nodes) & set(fault.nodes):
                     self._sampler.keep(other.around, f"{node}.")
-
-    def _undo_attempt(self, injection: Injection, error: BaseException) -> None:
-        assert self._ledger is not None
-        injection.note = f"could not be applied: {error}"
-        left = _undone(injection)
-        unhealed = write_down(self._ledger, injection.fault.id, "owner", injection.note, "; ".join(left))
-        if unhealed:
-            injection.phase, left = FaultPhase.HEAL_FAILED, [unhealed]
-        else:
-            injection.phase, injection.healed_ns = FaultPhase.HEALED, time.monotonic_ns()
-        self._tell_if_possible(injection, None, {"error": injection.note, "left": left})
-
-    def _heal_one(self, injection: Injection, version: str | None, *, start: bool = True) -> str | None:
-        assert self._ledger is not None
-        fault, plane = injection.fault, injection.plane
-        by = self._healed_by_others(injection)
-        if injection.around.start is not None and injection.phase is FaultPhase.APPLIED:
-            self._sampler.ending(injection.around)
-        injection.phase = FaultPhase.HEALING
-        injection.heal_at_s = None
-        self._tell_if_possible(injection, None, {})
-        healing_ns = time.monotonic_ns()
-        with suppress(NemesisError):  # then the guard may undo it at the same time, which does no harm
-            self._ledger.healing(fault.id, healing_ns + _HEALING_FOR_NS)
-        left: str | None = None
-        for attempt in range(_ATTEMPTS):
-            if attempt:
-                time.sleep(0.1 * 2**attempt)
-            try:
-                if start:
-                    plane.heal(fault, version)
-                    left = plane.verify_healed(fault)
-                else:
-                    left = "; ".join(_undone(injection)) or None
-            except (RefuteError, OSError) as error:
-                left = str(error)
-            if left is None:
-                break
-        if left is None and start:
-            left = self._not_ready_again(injection)
-        left = write_down(self._ledger, fault.id, "owner", "", left)
-        if left is not None:
-            injection.phase = FaultPhase.HEAL_FAILED
-            self._tell_if_possible(injection, None, {"left": left})
-            return left
-        injection.phase, injection.healed_ns = FaultPhase.HEALED, healing_ns
-        self._epoch += 1
-        self._sampler.ended(injection.around)
-        self._tell_if_possible(injection, None, {"by": by} if by else {})
-        if by:
-            injection.note = f"was healed before its time by the {by}"
-        return None
-
-    def _pids(self, fault: Fault) -> dict[str, int]:
-        nodes = self.cluster.nodes
-        return {node: nodes[node].pid for node in fault.nodes if node in nodes}
-
-    def _not_ready_again(self, injection: Injection) -> str | None:
-        """Waits for nodes that the fault or its undoing has started anew; what is wrong with them, if any.
-
-        While another fault is on, nobody waits: a node that is cut off or stopped by that one need not get
-        ready, and waiting for it under the lock would keep the other from being healed at all.
-        """
-        if any(each is not injection and each.phase in ON for each in self._injections.values()):
-            return None
-        now = self._pids(injection.fault)
-        there = self.cluster.present
-        anew = [node for node, pid in now.items() if node in there and pid != injection.pids.get(node)]
-        try:
-            if anew:
-                self.cluster.wait_ready(anew)
-        except RefuteError as error:
-            return str(error)
-        return None
-
-    def _healed_by_others(self, injection: Injection) -> str:
-        # The guard may have acted because we hung or the time was up. Then it was not on until now.
-        entry = read_ledger(self.ledger_directory).entries.get(injection.fault.id)
-        return f"{entry.healed_by} ({entry.why})" if entry and entry.healed_by else ""
-
-    def _tell(
-        self,
-        injection: Injection,
-        trigger: Mapping[str, Any] | None,
-        detail: Mapping[str, Any],
-        time_ns: int | None = None,
-    ) -> None:
-        fault, label = injection.fault, injection.action.label
-        said = {"parameters": dict(fault.parameters), **({"label": label} if label else {}), **detail}
-        moment = time.monotonic_ns() if time_ns is None else time_ns
-        self._on_event(
-            FaultEvent(
-                *(fault.id, injection.phase, moment, fault.plane, fault.kind),
-                *(injection.targets, self._epoch, trigger, said),
-            )
-        )
-
-    def _tell_if_possible(
-        self, injection: Injection, trigger: Mapping[str, Any] | None, detail: Mapping[str, Any]
-    ) -> None:
-        # Where no record can be written any more, what is on has to be undone all the same.
-        try:
-            self._tell(injection, trigger, detail)
-        except (RefuteError, OSError) as error:
-            self._unrecorded.append(f"{injection.fault.id} {injection.phase}: {error}")
 
     # -- in the background ----------------------------------------------------------------------------------
 
@@ -445,7 +331,7 @@ class Nemesis:
                     continue
                 timed_out = injection.heal_at_s is not None and time.monotonic() >= injection.heal_at_s
                 if timed_out or injection.plane.is_over(injection.fault):
-                    self._heal_one(injection, None)
+                    self._healing.heal(injection)
             waiting = [i.heal_at_s for i in self._injections.values() if i.heal_at_s is not None]
             return min(waiting, default=math.inf)
         finally:
@@ -454,19 +340,3 @@ class Nemesis:
     def _node_started(self, node: NodeProcess) -> None:
         assert self._ledger is not None
         self._ledger.resource(node.node, Undo("end", handle_of(node.identity, [])))
-
-    def _beat(self) -> None:
-        while not self._over.wait(_BEAT_S):
-            try:
-                os.write(self._heartbeat, b".")
-            except OSError:
-                return  # the guard is gone; what it would do, the next start does
-
-
-def _undone(injection: Injection) -> list[str]:
-    """What is left of a fault after its undos, last made, first undone."""
-    return [left for undo in reversed(injection.undos) if (left := left_after(undo.as_json()))]
-
-
-def _nobody(_: FaultEvent) -> None:
-    pass
