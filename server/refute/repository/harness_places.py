@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from refute.repository.facts import FileFacts
 from refute.repository.file_kinds import PROSE, language_of, role_of
 from refute.repository.harnesses import (
+    breaks_things,
     drives_tests,
     guide_of,
     harness_of,
@@ -27,10 +28,13 @@ from refute.repository.survey import Survey
 from refute.repository.test_commands import BuildFiles, command_for
 
 _MONITORING = re.compile(
-    r"(alert|prometheus|grafana|mixin|dashboard)[^/]*(/|\.(ya?ml|json|libsonnet|jsonnet|rules)$)", re.I
+    r"(alert|prometheus|grafana|mixin|dashboard)[^/]*(/(?:.*/)?(?!chart\.ya?ml|package)[^/]*)?\.(ya?ml|json|libsonnet|jsonnet|rules)$",
+    re.I,
 )
 _COMPOSE = re.compile(r"(^|/)(docker-)?compose[^/]*\.ya?ml$|(^|/)docker-compose[^/]*$|(^|/)[^/]+[-_]compose\.ya?ml$", re.I)  # fmt: skip
 _MACHINES = re.compile(r"(^|/)(vagrantfile|procfile)$", re.I)
+_BRINGS_UP = re.compile(r"(?:^|/)(skaffold|tiltfile|garden|helmfile)(?:\.ya?ml)?$", re.I)
+_BRINGS_UP_BY = {"skaffold": "skaffold run", "tiltfile": "tilt up", "garden": "garden deploy", "helmfile": "helmfile apply"}  # fmt: skip
 _AGENTS = re.compile(
     r"(^|/)(AGENTS|CLAUDE|GEMINI|\.cursorrules|copilot-instructions)(\.md)?$|(^|/)\.(cursor|claude)/[^/]+/[^/]+\.md[c]?$"
 )
@@ -89,11 +93,15 @@ def _folders(surveyed: Survey, builds: BuildFiles) -> Iterator[ToolboxEntry]:
         command, within = command_for(folder, first[folder], builds) if tests[folder] else ("", ".")
         yield ToolboxEntry(
             kind=kind, name=f"{folder}/", path=folder, line=1, end_line=1, working_directory=within,
-            what=f"{tests[folder]} tests, {faulty[folder]} while something breaks; first file {first[folder]}",
+            what=f"{_counted(tests[folder], faulty[folder])}; first file {first[folder]}",
             also=tuple(k for k in (inherited,) if k and k != kind),
             faults=("see the tests",) if faulty[folder] else (),
             command=command,
         )  # fmt: skip
+
+
+def _counted(tests: int, faulty: int) -> str:
+    return f"{tests} tests, {faulty} while something breaks" if tests else "no test was recognised in it"
 
 
 def _says_nothing_new(parent: str, name: str, kind: str, *, outright: bool) -> bool:
@@ -116,6 +124,8 @@ def _plain_files(files: Sequence[SourceFile]) -> Iterator[ToolboxEntry]:
             yield _entry("compose", name, path, f"docker compose -f {path} up", "a local cluster in containers", needs=("docker",))  # fmt: skip
         elif role in ("vendored", "generated"):
             continue
+        elif found := _BRINGS_UP.search(path):
+            yield _entry("compose", name, path, _BRINGS_UP_BY[found[1].lower()], "a local cluster on Kubernetes", needs=("kubernetes",), within=path.rpartition("/")[0] or ".")  # fmt: skip
         elif _MACHINES.search(path) or (role == "example" and path.endswith(".tf")):
             yield _entry("compose", name, path, "", "a local cluster")
         elif _AGENTS.search(path):
@@ -147,20 +157,22 @@ def _source_file(path: str, facts: FileFacts, builds: BuildFiles) -> Iterator[To
         around = next((found for part in reversed(path.split("/")[:-1]) if (found := harness_of(part + "."))), None)  # fmt: skip
         guessed = "fault-injection" if under * 2 > len(facts.tests) else "integration"
         kind = harness_of(name) or around or (guessed if telling(name) >= 0.5 or under * 3 > len(facts.tests) else "unit")  # fmt: skip
-        yield _entry(kind, name, path, command, f"{len(facts.tests)} tests, {under} while something breaks",
+        yield _entry(kind, name, path, command, _counted(len(facts.tests), under),
                      line=facts.tests[0].line, within=within)  # fmt: skip
     elif role in ("test", *_CODE_ROLES) and defines and facts.language not in PROSE:
         hooks = [(line, shown) for kind, line, shown in facts.marks if kind == "fault hook"]
         switches = [(line, shown) for kind, line, shown in facts.marks if kind == "switch" and _SWITCH.search(shown)]  # fmt: skip
-        if is_oracle(name) and role != "example":
+        if is_oracle(name, of_product=role == "code") and role != "example":
             yield _entry("oracle", name, path, "", "judges what a harness recorded")
-        elif is_part_of_a_harness(name) or _HOOKS.search(spoken(path.rpartition("/")[0] + ".")):
-            told = harness_of(name) or "fault-injection"
+        elif is_part_of_a_harness(name, of_product=role == "code") or _HOOKS.search(
+            spoken(path.rpartition("/")[0] + ".")
+        ):
+            told = harness_of(name) or ("fault-injection" if breaks_things(name) else "integration")
             kind = "fault-hook" if role == "code" and not _OUTRIGHT.search(spoken(name)) else told
             line = hooks[0][0] if hooks else facts.definitions[0].line if facts.definitions else 1
-            yield _entry(kind, name, path, "", "what a harness is made of", line=line, also=("fault-hook", "fault-injection"))  # fmt: skip
+            yield _entry(kind, name, path, "", "what a harness is made of", line=line, also=("fault-hook", "fault-injection") if breaks_things(name) else ())  # fmt: skip
         elif role == "test" and not facts.tests and (telling(name) >= 1 or drives_tests(name)):
-            yield _entry(harness_of(name) or "integration", name, path, command, "what tests are driven by", within=within)  # fmt: skip
+            yield _entry(harness_of(name) or "integration", name, path, command if facts.language in ("erlang", "clojure", "tcl") else "", "what tests are driven by", within=within)  # fmt: skip
         elif hooks and role in ("code", "interface"):
             yield _entry("fault-hook", hooks[0][1][:80], path, "", f"{len(hooks)} or more hooks in product code", line=hooks[0][0])  # fmt: skip
         elif switches and role in ("test", "tooling"):

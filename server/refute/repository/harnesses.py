@@ -38,6 +38,10 @@ _PART = re.compile(
     r"(?:mock|fake|flaky|faulty|failing|slow|lossy|simulated|unreliable) \w*(?:network|transport|disk|storage|fs|journal|store|clock|rpc|log)|"
     r"bank|test ?(?:hooks?|extensions?|only|support)|for test(?:s|ing)|black ?hole\w*|mini \w* ?cluster|test cluster|cluster (?:harness|fixture|for test\w*)|conductor|crash ?points?|(?:throttl\w*|drop\w*|partition\w*) transport\w*|transport simulat\w*|"
     r"conformance|suite|tck|torture|buggify)\b")  # fmt: skip
+_INJECTS_FAULTS = re.compile(r"\b(?:fault\w*|errors?|fail\w*|delays?|latenc\w*|crash\w*|chaos|io|network|disk) inject\w*|inject\w* (?:fault|error|fail|delay|latenc|crash)\w*")  # fmt: skip
+_BREAKS = re.compile(
+    r"\b(?:chaos|faults?|faulty|nemes[ie]s|fail\w*|toxiproxy|fuzz\w*|inject\w*|gremlins?|monkey|sync ?points?|flaky|slow|lossy|unreliable|"
+    r"black ?hole\w*|crash\w*|throttl\w*|drop\w*|partition\w*|torture|buggify|test ?hooks?)\b")  # fmt: skip
 # In a test folder, what tests are driven by.
 _DRIVER = re.compile(r"\b(?:harness\w*|fixtures?|steps?|test ?bed|sandbox|one ?box|clusters?(?: \w+)?|mock\w*|\w+ mock|drivers?|recorders?|proxy util|server util|world)\b")  # fmt: skip
 _ORACLE = re.compile(
@@ -46,7 +50,9 @@ _ORACLE = re.compile(
 _DIAGNOSTIC = re.compile(
     r"\b(?:check ?disk|fsck|verif(?:y|ier)|dump\w*|inspect\w*|debug\w*|repair|log parser|parse\w* \w* ?log|doctor|diagnos\w*|sanity|fsync|analyz\w*|"
     r"corrupt\w* check\w*|scrub\w*|\w*dbg)\b")  # fmt: skip
-_LOAD = re.compile(r"\b(?:load ?gen\w*|\w*bench\w*|perf|ycsb|load ?test\w*|stress)\b")
+_LOAD = re.compile(
+    r"\b(?:load ?gen\w*|\w*bench\w*|perf|ycsb|load ?test\w*|stress|locust\w*|gatling|vegeta)\b"
+)
 _RUNBOOK = re.compile(
     r"\b(?:post ?mortems?|runbooks?|playbooks?|operat(?:ions?|ing|ions? guide)|dev ?ops|troubleshoot\w*|disaster|recovery|failures?|fail ?over|workers|"
     r"admin\w*|maintenance|monitoring|upgrad\w+|downgrad\w+|backups?|restore|production|deploy\w*|sentinel|capacity|tuning|faq|ha|incidents?|internals|"
@@ -88,9 +94,18 @@ def telling(name: str) -> float:
     return min(3.0, len(strong) + 0.5 * len(told - strong))
 
 
-def is_part_of_a_harness(name: str) -> bool:
-    """Whether the name is that of a fault, a fake or a fixture that tests are built from."""
-    return bool(_PART.search(spoken(name)))
+def is_part_of_a_harness(name: str, *, of_product: bool = False) -> bool:
+    """Whether the name is that of a fault, a fake or a fixture that tests are built from.
+
+    In the code of a product, what is injected must be a fault: strategies and stages are injected, too.
+    """
+    found = {part for part in _PART.findall(spoken(name)) if not (of_product and part.startswith("inject"))}
+    return bool(found) or bool(of_product and _INJECTS_FAULTS.search(spoken(name)))
+
+
+def breaks_things(name: str) -> bool:
+    """Whether the name is that of something that breaks a system, and not only tests it."""
+    return bool(_BREAKS.search(spoken(name)))
 
 
 def drives_tests(name: str) -> bool:
@@ -98,9 +113,13 @@ def drives_tests(name: str) -> bool:
     return bool(_DRIVER.search(spoken(name)))
 
 
-def is_oracle(name: str) -> bool:
-    """Whether the name is that of something that judges what was recorded."""
-    return bool(_ORACLE.search(spoken(name)))
+def is_oracle(name: str, *, of_product: bool = False) -> bool:
+    """Whether the name is that of something that judges what was recorded.
+
+    In the code of a product, Oracle is a database, and an expected state one that a store compares with.
+    """
+    found = _ORACLE.findall(spoken(name))
+    return any(not (of_product and part.startswith(("oracle", "expected"))) for part in found)
 
 
 def is_diagnostic(name: str) -> bool:

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 
 from refute.repository.build_targets import tasks_in
 from refute.repository.file_kinds import role_of
@@ -63,7 +64,9 @@ _TRIGGERS = (
     "workflow_run",
 )
 _INSTALLS = re.compile(r"\b(?:pip3?|pipx|uv|brew|apt|apt-get|gem|npm|composer) (?:install|require)\b")
-_RUN_LINE = re.compile(r"^\s*(?:-\s*)?(?:run|script|command|commands?):\s*(.*)$")
+# what a line of a workflow only says, and the jobs that it is cut into
+_SAYS = re.compile(r"^\s*(?:-\s*)?[\"']?(?:description|name|title|if|uses|key|path|default)[\"']?\s*:")
+_JOB = re.compile(r"^  [\w-]+:\s*(?:#.*)?$")
 _COMMAND = re.compile(r"(?:^|\s)((?:make|just|go test|cargo (?:test|nextest|xtask)|tox|nox|pytest|npm (?:run|test)|yarn|pnpm|mvn|\./mvnw|\./gradlew|gradle|bazel test|"
                       r"mix (?:test[\w.]*|ci|coveralls[\w.]*)|rake|bundle exec|rebar3|ctest|dotnet test|lein|sbt|\./runtest[\w-]*|python -m pytest|swift test|zig build|"
                       r"composer (?:run |test|ci)|(?:\./)?vendor/bin/(?:phpunit|pest)|xcodebuild|(?:\./)?mill|bin/(?:rspec|rake|rails test)|\./scripts?/test)(?![\w/.-])[^\n]{0,140})")  # fmt: skip
@@ -91,7 +94,9 @@ def _is_script(path: str) -> bool:
     return "." not in name or name.endswith((".sh", ".bash", ".py", ".rb", ".pl", ".ts", ".js"))
 
 
-def entries_of_file(path: str, text: str, builds: BuildFiles | None = None) -> Iterator[ToolboxEntry]:
+def entries_of_file(
+    path: str, text: str, builds: BuildFiles | None = None, *, executable: bool = True
+) -> Iterator[ToolboxEntry]:
     """What one build file, script or workflow offers; nothing of it is run."""
     name = path.rsplit("/", 1)[-1].lower()
     folder = path.rpartition("/")[0] or "."
@@ -99,7 +104,7 @@ def entries_of_file(path: str, text: str, builds: BuildFiles | None = None) -> I
         if name.endswith((".yml", ".yaml", ".toml", ".json", "jenkinsfile")):
             yield from _workflow(path, text)
         elif _SCRIPT.search(path) and _is_script(path):
-            yield _script(path, text)
+            yield _script(path, text, executable=executable)
     elif name.startswith(("makefile", "gnumakefile", "justfile")) or name.endswith(".mk"):
         yield from _targets(path, text, folder, "just" if name.startswith("just") else "make")
     elif name == "package.json":
@@ -130,7 +135,7 @@ def entries_of_file(path: str, text: str, builds: BuildFiles | None = None) -> I
         yield ToolboxEntry(kind="test-runner", name=f"{tool}: {path}", path=path, line=line, end_line=line, command=command,
                            working_directory=folder, needs=(tool,), what=_tox(text) if name == "tox.ini" else "", seed=_seed(text))  # fmt: skip
     elif _is_a_test_script(path, text):
-        yield _script(path, text)
+        yield _script(path, text, executable=executable)
 
 
 def _gradle(folder: str, builds: BuildFiles) -> tuple[str, str]:
@@ -174,6 +179,9 @@ def _tasks(name: str, path: str, text: str, folder: str) -> Iterator[ToolboxEntr
 def _is_a_test_script(path: str, text: str) -> bool:
     """By its name, or by what it starts where the name tells nothing."""
     name = path.rsplit("/", 1)[-1]
+    starts = text.startswith("#!") or "__main__" in text or name.endswith((".sh", ".bash")) or "." not in name
+    if role_of(path) == "code" and not starts:
+        return False  # a part of the product that is about tests
     if _GUARDS_STYLE.search(name) and not _TESTS_INSIDE.search(text):
         return False
     if _SCRIPT.search(path) and (("." not in name) or (_is_script(path) and role_of(path) != "test")):
@@ -181,7 +189,19 @@ def _is_a_test_script(path: str, text: str) -> bool:
     return bool(_SCRIPTS.search(path)) and (bool(_TESTS_INSIDE.search(text)) or bool(re.search(r"spec|test", name)))  # fmt: skip
 
 
-def _script(path: str, text: str) -> ToolboxEntry:
+_INTERPRETERS = {"sh": "sh", "bash": "bash", "py": "python3", "rb": "ruby", "pl": "perl", "js": "node"}
+
+
+def _command_of(path: str, text: str, *, executable: bool) -> str:
+    """How a script is started: by its name only where the system can, else by what its first line or its name asks for."""
+    named = re.match(r"#!\s*(?:\S*/)?(?:env\s+(?:-S\s+)?)?(\S+)", text)
+    if named and executable:
+        return f"./{path}"
+    program = named[1].rsplit("/", 1)[-1] if named else _INTERPRETERS.get(path.rsplit(".", 1)[-1], "")
+    return f"{program} {path}" if program else f"./{path}" if executable else ""
+
+
+def _script(path: str, text: str, *, executable: bool) -> ToolboxEntry:
     kind = "fuzz" if "fuzz" in path else "benchmark" if "bench" in path.lower() else "test-runner"
     also: tuple[str, ...] = ()
     if re.search(r"chaos|fault|kill|crash|jepsen", path, re.I):
@@ -194,7 +214,7 @@ def _script(path: str, text: str) -> ToolboxEntry:
     rows = list(enumerate(text.split("\n"), 1))
     line = next((n for n, row in rows if _TESTS_INSIDE.search(row) and not row.lstrip().startswith("#")), 0)
     line = line or next((n for n, row in rows if n > 1 and row.strip() and not row.startswith("#")), 1)
-    return ToolboxEntry(kind=kind, name=path.rsplit("/", 1)[-1], path=path, line=line, end_line=line, command=f"./{path}", also=also,
+    return ToolboxEntry(kind=kind, name=path.rsplit("/", 1)[-1], path=path, line=line, end_line=line, command=_command_of(path, text, executable=executable), also=also,
                         what="a script: read it before running it", seed=_seed(text))  # fmt: skip
 
 
@@ -265,6 +285,22 @@ def _seed(text: str) -> str:
     return found.group().strip() if found else ""
 
 
+def _masked(lines: Sequence[str], tests: Sequence[int]) -> int:
+    """The line that retries or forgives a failure in a job that runs tests; 0 where none does."""
+    jobs = [number for number, line in enumerate(lines, 1) if _JOB.match(line)]
+    parts = {bisect_right(jobs, number) for number in tests}
+    return next(
+        (
+            number
+            for number, line in enumerate(lines, 1)
+            if _RETRIES.search(line)
+            and not line.lstrip().startswith("#")
+            and (not jobs or bisect_right(jobs, number) in parts)
+        ),
+        0,
+    )
+
+
 def _workflow(path: str, text: str) -> Iterator[ToolboxEntry]:
     lines = text.split("\n")
     triggers = [
@@ -279,10 +315,11 @@ def _workflow(path: str, text: str) -> Iterator[ToolboxEntry]:
         for number, line in enumerate(lines, 1)
         if (found := _COMMAND.search(line))
         and not line.lstrip().startswith("#")
+        and not _SAYS.match(line)
         and not _INSTALLS.search(line)
     ]
     tests = [row for row in commands if _TEST_WORD.search(row[1])] or commands
-    masked = next((number for number, line in enumerate(lines, 1) if _RETRIES.search(line)), 0)
+    masked = _masked(lines, [number for number, _ in tests])
     manual = triggers == ["workflow_dispatch"]
     status = (
         "manual only" if manual else f"masked by retries (line {masked})" if masked and tests else "active"

@@ -38,8 +38,12 @@ _ASSERTS = re.compile(
 )
 # What breaks, not what a product does as a matter of course: a topic is paused and a server shut down in any test.
 _FAULTS = re.compile(
-    r"\b(?:kill\w*|partition\w*|isolat\w+|crash\w*|failpoint\w*|gofail|restart\w*|blackhole|disconnect\w*|chaos|fault\w*|"
+    r"\b(?:kill\w*|isolat\w+|crash\w*|failpoint\w*|gofail|restart\w*|blackhole|disconnect\w*|chaos|fault\w*|"
     r"sigkill|sigstop|corrupt\w*|reorder\w*|power_?(?:loss|failure|off|cycle)|inject\w*(?:error|fault|fail\w*|latency|delay)\w*|"
+    # a partition of a network, not of data
+    r"(?:network|net|a?symmetric|heal\w*|simulat\w*|inject|create|split)[ _]?partition\w*|partition(?=\()|"
+    r"partition(?:ed|ing|s)?[ _]?(?:node|leader|follower|network|peer|member|server|replica|broker|halves|minority|majority|heal)\w*|"
+    r"(?:set|add|with)_?latency|(?:flaky|lossy)_?(?:conn|net|proxy|transport)\w*|toxi\w+|"
     r"(?:pause|suspend|drop|delay|stop|lose)\w*?_?(?:server|node|broker|process|container|member|leader|follower|peer|packet|message|network|conn\w*|rpc|replica|worker)s?)\b",
     re.I)  # fmt: skip
 
@@ -120,4 +124,11 @@ def _end_of(lines: Sequence[str], index: int) -> int:
 
 def _judged(name: str, line: int, end: int, lines: Sequence[str]) -> TestCase:
     body = "\n".join(lines[line - 1 : min(end, line + 300)])
-    return TestCase(name, line, end, bool(_ASSERTS.search(body)), bool(_FAULTS.search(body)))
+    return TestCase(name, line, end, bool(_ASSERTS.search(body)), _is_broken(body))
+
+
+def _is_broken(body: str) -> bool:
+    """Whether something breaks; what is stopped counts only where something is looked at after that, else it is the end."""
+    faults = [(fault.end(), fault[0].lower().startswith("stop")) for fault in _FAULTS.finditer(body)]
+    looked = max((found.start() for found in _ASSERTS.finditer(body)), default=0) if faults else 0
+    return any(not stops or looked >= end for end, stops in faults)

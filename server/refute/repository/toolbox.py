@@ -48,10 +48,11 @@ def discover_toolbox(snapshot: RepositorySnapshot, *, claims: ClaimSet | None = 
         file.path: data.decode("utf-8", "replace")
         for file, data in snapshot.contents(f for f in snapshot.files if is_opened(f.path))
     }
+    executable = {file.path for file in snapshot.files if file.executable}
     entries: list[ToolboxEntry] = []
     builds = BuildFiles.of(file.path for file in snapshot.files)
     for path, text in opened.items():
-        entries += entries_of_file(path, text, builds)
+        entries += entries_of_file(path, text, builds, executable=path in executable)
     entries += places_for_tests(snapshot.files, surveyed, builds)
     kept = [_filled(entry, opened) for entry in ranked(_marked_deprecated(entries, opened))]
     present = {entry.kind for entry in kept} | {also for entry in kept for also in entry.also}
