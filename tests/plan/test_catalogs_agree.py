@@ -7,8 +7,8 @@ from refute.plan.document import CATEGORIES, Claim
 from refute.plan.families import FAMILIES, families_in_words, family_of, produces
 from refute.plan.fault_catalog import CATALOG as FAULTS
 from refute.plan.models import MODELS, model_named
+from refute.plan.oracle_words import categories_judged
 from refute.plan.pitfalls import pitfalls, relevance
-from refute.plan.rules.oracles import categories_judged
 
 
 def test_every_fault_of_the_catalog_belongs_to_a_family() -> None:

@@ -2,8 +2,11 @@
 
 from refute.plan.rules import (
     arms,
+    budgets,
+    checkers,
     claims,
     documents,
+    fairness,
     faults,
     files,
     form,
@@ -21,8 +24,11 @@ __all__ = [
     "Review",
     "Rule",
     "arms",
+    "budgets",
+    "checkers",
     "claims",
     "documents",
+    "fairness",
     "faults",
     "files",
     "form",

@@ -1,4 +1,4 @@
-"""Rules on boundary and fairness: arms, controls, surfaces, an oracle each, a formula and a group."""
+"""Rules on boundaries: arms, controls, surfaces, and an oracle for each arm."""
 
 from __future__ import annotations
 
@@ -6,17 +6,9 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from refute.plan.document import Block
 from refute.plan.references import operation_kinds
 from refute.plan.rules.rule import Hit, Review, categories_of, rule
-from refute.plan.scenario import Scenario
 from refute.plan.trial import Trial
-
-
-def _of_category(review: Review, *categories: str) -> Iterator[tuple[Scenario, Block]]:
-    for scenario, block in review.scenarios:
-        if any(set(categories) & set(categories_of(claim)) for claim in review.claims_of(scenario)):
-            yield scenario, block
 
 
 @rule(
@@ -27,7 +19,7 @@ def _of_category(review: Review, *categories: str) -> Iterator[tuple[Scenario, B
 )
 def boundary_without_arms(review: Review) -> Iterator[Hit]:
     """A boundary scenario has no arms."""
-    for scenario, block in _of_category(review, "boundary"):
+    for scenario, block in review.scenarios_on("boundary"):
         if not scenario.arms_:
             yield block.line, block.section, scenario.id, f"{scenario.id} has no arms"
 
@@ -40,10 +32,10 @@ def boundary_without_arms(review: Review) -> Iterator[Hit]:
 )
 def positive_controls_only(review: Review) -> Iterator[Hit]:
     """A boundary scenario has no negative control."""
-    for scenario, block in _of_category(review, "boundary"):
+    for scenario, block in review.scenarios_on("boundary"):
         if scenario.arms_ and not any(arm.control == "negative" for arm in scenario.arms_):
             yield block.line_of("arms"), block.section, scenario.id, "no arm is a negative control"
-    told = [trial for trial in review.told if _is_of(review, trial, "boundary")]
+    told = [trial for trial in review.told if review.is_on(trial, "boundary")]
     if told and not any(_REFUSED.search(_done_in(trial)) for trial in told):
         names = ", ".join(trial.id for trial in told)
         yield (
@@ -65,10 +57,6 @@ _REFUSED = re.compile(
 """Somebody must not get in: a door is tried from the outside."""
 
 
-def _is_of(review: Review, trial: Trial, *categories: str) -> bool:
-    return any(set(categories) & set(categories_of(claim)) for claim in review.claims_of(trial))
-
-
 def _done_in(trial: Trial) -> str:
     """What is done and expected in a scenario in words, without its name: names repeat the claim."""
     done = trial.said("control", "surfaces", "nemesis", "checker", "load")
@@ -83,7 +71,7 @@ def _done_in(trial: Trial) -> str:
 )
 def negative_controls_only(review: Review) -> Iterator[Hit]:
     """A boundary or fairness scenario has no positive control."""
-    for scenario, block in _of_category(review, "boundary", "fairness"):
+    for scenario, block in review.scenarios_on("boundary", "fairness"):
         if scenario.arms_ and not any(arm.control == "positive" for arm in scenario.arms_):
             yield block.line_of("arms"), block.section, scenario.id, "no arm is a positive control"
 
@@ -145,7 +133,7 @@ def arm_surface_not_listed(review: Review) -> Iterator[Hit]:
 )
 def boundary_without_7ms(review: Review) -> Iterator[Hit]:
     """A boundary or fairness scenario with arms has no 7.M.S."""
-    for scenario, block in _of_category(review, "boundary", "fairness"):
+    for scenario, block in review.scenarios_on("boundary", "fairness"):
         parts = {part.number for part in review.plan.parts(scenario.id)}
         if scenario.arms_ and "7.M.S" not in parts:
             yield block.line_of("arms"), block.section, scenario.id, f"{scenario.id} has arms and no 7.M.S"
@@ -187,7 +175,7 @@ _SURFACE_GROUPS = {
 )
 def boundary_surfaces_left_out(review: Review) -> Iterator[Hit]:
     """Boundary scenarios leave out delayed, admin or observability paths without saying so."""
-    trials = [trial for trial in review.trials if _is_of(review, trial, "boundary")]
+    trials = [trial for trial in review.trials if review.is_on(trial, "boundary")]
     named = " ".join(_surfaces_of(review, trial) for trial in trials)
     said = named + " " + review.text_of("7c", "7d", "8")
     for group, words in _SURFACE_GROUPS.items() if trials else ():
@@ -211,7 +199,7 @@ def _surfaces_of(review: Review, trial: Trial) -> str:
 )
 def boundary_without_confusable_names(review: Review) -> Iterator[Hit]:
     """No arm of the boundary scenarios uses identifiers that could be confused."""
-    scenarios = list(_of_category(review, "boundary"))
+    scenarios = list(review.scenarios_on("boundary"))
     arms = [arm for scenario, _ in scenarios for arm in scenario.arms_]
     if not arms:
         return
@@ -260,60 +248,3 @@ def scenario_to_be_split(review: Review) -> Iterator[Hit]:
                     scenario.id,
                     f"{len(found)} {noun}: {', '.join(sorted(found))}",
                 )
-
-
-_FORMULA = re.compile(
-    r"\bjain|\bgini\b|max(?:imum)?\s*(?:[-/÷]|over|to)\s*min|min(?:imum)?\s*(?:[-/÷]|over|to)\s*max|"
-    r"\bratio\b|quotient"
-    r"|coefficient of variation|share of|[≤≥<>]=?\s*\d|\bp\d{2}\w*\s*(?:/|÷|over)",
-    re.I,
-)
-_GROUP = re.compile(
-    r"\bgroups?\b|grouped by|\bper[- ](?!second|minute|run)\w+|\bby (?:tenant|client|user|key|queue|node)\b",
-    re.I,
-)
-
-
-@rule(
-    "fairness-without-formula",
-    "error",
-    why="'fair' is an opinion until it is a number: Jain's index, a ratio of shares, a bound on waiting",
-    mend="write the formula and its bound in the scenario",
-)
-def fairness_without_formula(review: Review) -> Iterator[Hit]:
-    """A fairness scenario gives no formula."""
-    for scenario, block in _of_category(review, "fairness"):
-        options = " ".join(
-            f"{name} {value}" for check in scenario.check for name, value in check.options.items()
-        )
-        if not _FORMULA.search(_said(review, scenario) + " " + options):
-            yield block.line, block.section, scenario.id, f"{scenario.id} measures fairness by no formula"
-    for trial in review.told:
-        if _is_of(review, trial, "fairness") and not _FORMULA.search(trial.text):
-            yield trial.line, trial.section, trial.id, f"{trial.id} measures fairness by no formula"
-
-
-@rule(
-    "fairness-without-group",
-    "error",
-    why="fair between whom: clients of one tenant may starve each other while tenants get equal shares",
-    mend="name the group: per tenant, per client, per queue",
-)
-def fairness_without_group(review: Review) -> Iterator[Hit]:
-    """A fairness scenario does not say between whom."""
-    for scenario, block in _of_category(review, "fairness"):
-        options = {name for check in scenario.check for name in check.options}
-        if not _GROUP.search(_said(review, scenario)) and not options & {"group", "group_by", "by"}:
-            yield (
-                block.line,
-                block.section,
-                scenario.id,
-                f"{scenario.id} does not say between whom it is fair",
-            )
-    for trial in review.told:
-        if _is_of(review, trial, "fairness") and not _GROUP.search(trial.text):
-            yield trial.line, trial.section, trial.id, f"{trial.id} does not say between whom it is fair"
-
-
-def _said(review: Review, scenario: Scenario) -> str:
-    return review.scenario_text(scenario.id)

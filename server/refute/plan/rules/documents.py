@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from refute.plan.recorded_operations import kinds_of
 from refute.plan.references import operation_kinds
 from refute.plan.rows import ids_in
-from refute.plan.rules.oracles import kinds_of
 from refute.plan.rules.rule import Hit, Review, rule
 
 

@@ -133,6 +133,16 @@ class Review:
         named = scenario.claims if isinstance(scenario, Trial) else scenario.falsifies
         return tuple(self.plan.claims[name] for name in named if name in self.plan.claims)
 
+    def scenarios_on(self, *categories: str) -> Iterator[tuple[Scenario, Block]]:
+        """Each scenario that has a yaml block and a claim of one of these categories, with its block."""
+        for scenario, block in self.scenarios:
+            if any(set(categories) & set(categories_of(claim)) for claim in self.claims_of(scenario)):
+                yield scenario, block
+
+    def is_on(self, trial: Trial, *categories: str) -> bool:
+        """Whether one of a scenario's claims is of one of these categories."""
+        return any(set(categories) & set(categories_of(claim)) for claim in self.claims_of(trial))
+
     def scenarios_of(self, claim: str) -> tuple[Scenario, ...]:
         """The scenarios with a yaml block that try to falsify a claim: what a run can speak of."""
         return tuple(scenario for scenario, _ in self.scenarios if claim in scenario.falsifies)
