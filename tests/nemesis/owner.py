@@ -35,11 +35,11 @@ def main() -> None:
         nemesis.apply(read_fault({"partition": {"links": ["n2<->n3"]}}))
         for its_plane, kind, parameters, targets in also:
             nemesis.apply(read_fault({"fault": {"plane": its_plane, "kind": kind, **parameters}}), targets)
-        plane = nemesis._planes["proxy"]
+        host = nemesis._planes["proxy"]._host  # type: ignore[attr-defined]
         said = {
             "nodes": {name: [n.identity.pid, n.identity.started] for name, n in cluster.nodes.items()},
-            "host": [plane._identity.pid, plane._identity.started],  # type: ignore[attr-defined]
-            "control": str(plane._folder / "control"),  # type: ignore[attr-defined]
+            "host": [host.identity.pid, host.identity.started],
+            "control": str(host.control_path),
             "run": nemesis.environment[MARK],
         }
         print(json.dumps(said), flush=True)

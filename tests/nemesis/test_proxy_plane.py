@@ -383,8 +383,8 @@ def test_a_parameter_in_error_is_found_before_anything_is_done(room: Room) -> No
 
 def test_a_dead_proxy_host_is_said_to_be_gone(room: Room) -> None:
     plane: Any = room.nemesis._planes["proxy"]
-    plane._process.kill()
-    plane._process.wait()
+    plane._host._process.kill()
+    plane._host._process.wait()
     with pytest.raises(NemesisError, match="the proxy host is gone"):
         room.apply({"isolate": "n1"}, "n1")
     assert room.nemesis.active() == ()

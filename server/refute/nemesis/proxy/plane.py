@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import tempfile
-import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
 from refute.history.fault import Reading, Signal
-from refute.interpreter import python
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
-from refute.nemesis.process.undo import handle_of
 from refute.nemesis.proxy.asked import require_transport, rule_of
-from refute.nemesis.proxy.control import Control
 from refute.nemesis.proxy.datagram_witness import DatagramWitness, Session
+from refute.nemesis.proxy.host_process import HostProcess
 from refute.nemesis.proxy.node_sockets import Looking, NodeSockets
 from refute.nemesis.proxy.shapes import Links, involves_clients, links_of, without
 from refute.nemesis.proxy.signals import INJECTED, SEEN_IN_PASSING, of_a_late_link, signals_of
-from refute.nemesis.proxy.undo import VERBS
 from refute.nemesis.undo import Undo, still_on, undo_each
 from refute.plan.units import seconds
 from refute.system.node import NodeProcess
 from refute.system.node_reference import CLIENT
 from refute.system.placement import LinkAddresses, Placement
-from refute.system.process_table import ProcessId, identify, is_alive
-
-_UP_WITHIN_S = 10.0
-_GONE_WITHIN_S = 5.0
 
 
 class ProxyPlane:
@@ -44,10 +32,7 @@ class ProxyPlane:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._cluster = site.cluster
-        self._process: subprocess.Popen[str] | None = None
-        self._identity = ProcessId(0, 0)
-        self._control: Control | None = None
-        self._folder: Path | None = None
+        self._host: HostProcess | None = None
         self._links: dict[str, Links] = {}
         self._targets: dict[str, Links] = {}
         self._sockets = NodeSockets(map("->".join, self._all_links()), self._pids)
@@ -57,39 +42,18 @@ class ProxyPlane:
     @staticmethod
     def probe(kind: str) -> Probe:  # noqa: ARG004
         """It needs nothing but loopback sockets."""
-        with tempfile.TemporaryDirectory(prefix="refute-") as folder:
-            owner = identify(os.getpid())
-            assert owner is not None
-            configuration = {
-                "owner": [owner.pid, owner.started],
-                "control": f"{folder}/control",
-                "listeners": [
-                    {"host": "127.0.0.1", "caller": "a", "callee": "b", "target": ["127.0.0.1", 9]}
-                ],
-                "links": [["a", "b"]],
-            }
-            process = _start_host(configuration, dict(os.environ), Path(os.devnull))[0]
-            try:
-                with Control(Path(folder) / "control") as control:
-                    control.ask("exit")
-                return Probe(process.wait(_GONE_WITHIN_S) == 0)
-            finally:
-                process.kill()
-                process.wait()
+        listener = {"host": "127.0.0.1", "caller": "a", "callee": "b", "target": ["127.0.0.1", 9]}
+        host = HostProcess([listener], (("a", "b"),), environment=os.environ, log=Path(os.devnull))
+        return Probe(host.close() == 0)
 
     def prepare(self) -> Placement:
         """Start the proxy host; every directed link between nodes gets an address on it."""
         spec = self._cluster.spec
         if spec.links is None:
             return Placement()
-        self._folder = Path(tempfile.mkdtemp(prefix="refute-"))  # a path of a socket has to be short
         listeners = self._listeners()
-        owner = identify(os.getpid())
-        assert owner is not None
-        configuration = {
-            "owner": [owner.pid, owner.started],
-            "control": str(self._folder / "control"),
-            "listeners": [
+        self._host = HostProcess(
+            [
                 {
                     "host": "127.0.0.1",
                     "caller": caller,
@@ -99,16 +63,14 @@ class ProxyPlane:
                 }
                 for caller, callee, port in listeners
             ],
-            "links": [list(pair) for pair in self._all_links()],
-        }
-        self._process, addresses = _start_host(
-            configuration, {**os.environ, **self._site.environment}, self._site.run_dir / "proxy.log"
+            self._all_links(),
+            environment={**os.environ, **self._site.environment},
+            log=self._site.run_dir / "proxy.log",
         )
-        self._identity = identify(self._process.pid) or ProcessId(self._process.pid, 0)
-        self._site.ledger.resource("proxy host", Undo("end", handle_of(self._identity, [])))
-        self._site.ledger.resource("its socket", Undo("remove-socket", {"folder": str(self._folder)}))
-        self._control = Control(self._folder / "control")
+        for name, undo in self._host.resources().items():
+            self._site.ledger.resource(name, undo)
         self._cluster.on_started.append(self._announce)
+        addresses = self._host.addresses
         links: dict[tuple[str, str], str] = {}
         shared: dict[str, str] = {}
         clients: dict[tuple[str, str], str] = {}
@@ -125,7 +87,7 @@ class ProxyPlane:
     def targets(self, fault: Fault) -> tuple[str, ...]:
         """The directed links that it hits; those to nodes that may join later are no targets yet."""
         spec = self._cluster.spec
-        if spec.links is None or self._control is None:
+        if spec.links is None or self._host is None:
             raise FaultInputError(
                 f"the links of {spec.system!r} are not on the proxy plane",
                 hint="say in the system's links which port carries the traffic between nodes",
@@ -150,17 +112,14 @@ class ProxyPlane:
 
     def undos(self, fault: Fault) -> tuple[Undo, ...]:
         """Ask the proxy host to lift it."""
-        assert self._folder is not None
-        return (
-            Undo(
-                "lift",
-                {
-                    "control": str(self._folder / "control"),
-                    "host": [self._identity.pid, self._identity.started],
-                    "fault": fault.id,
-                },
-            ),
-        )
+        assert self._host is not None
+        identity = self._host.identity
+        handle = {
+            "control": str(self._host.control_path),
+            "host": [identity.pid, identity.started],
+            "fault": fault.id,
+        }
+        return (Undo("lift", handle),)
 
     def apply(self, fault: Fault, take: Callable[[str], None]) -> Mapping[str, Any]:  # noqa: ARG002
         """Tell the proxy host; the fault is on when it has answered."""
@@ -174,7 +133,7 @@ class ProxyPlane:
 
     def measure(self) -> Snapshot:
         """All counters of all links: `n1->n2.held_bytes`, and those of the nodes' own sockets."""
-        if self._control is None:
+        if self._host is None:
             return {}
         answer = self._ask("stats")
         values: dict[str, Reading] = {
@@ -229,21 +188,9 @@ class ProxyPlane:
         if self._witness is not None:
             self._witness.end()
             self._witness = None
-        if self._control is not None:
-            with suppress(NemesisError):  # gone already
-                self._control.ask("exit")
-            self._control.close()
-            self._control = None
-        if self._process is not None:
-            try:
-                self._process.wait(_GONE_WITHIN_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            self._process = None
-        if self._folder is not None:
-            VERBS["remove-socket"].undo({"folder": str(self._folder)})
-            self._folder = None
+        if self._host is not None:
+            self._host.close()
+            self._host = None
 
     def _refresh(self) -> None:
         self._sockets.update(self._ask("connections")["connections"], self._ports())
@@ -298,9 +245,9 @@ class ProxyPlane:
         self._ask("nodes", pids={node.node: node.pid})
 
     def _ask(self, do: str, **fields: Any) -> dict[str, Any]:
-        if self._control is None or not is_alive(self._identity):
+        if self._host is None:
             raise NemesisError("the proxy host is gone")
-        return self._control.ask(do, **fields)
+        return self._host.ask(do, **fields)
 
     def _place(self, node: str, port: str) -> list[Any]:
         return list(_address(self._cluster.listen_address(node, port)))
@@ -309,31 +256,3 @@ class ProxyPlane:
 def _address(written: str) -> tuple[str, int]:
     host, _, port = written.rpartition(":")
     return host, int(port)
-
-
-def _start_host(
-    configuration: Mapping[str, Any], environment: Mapping[str, str], log: Path
-) -> tuple[subprocess.Popen[str], list[str]]:
-    with log.open("ab") as errors:
-        process = subprocess.Popen(
-            python("-m", "refute.nemesis.proxy.host"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            env=dict(environment),
-            start_new_session=True,
-        )
-    assert process.stdin is not None and process.stdout is not None
-    began = time.monotonic()
-    try:
-        process.stdin.write(json.dumps(configuration))
-        process.stdin.close()
-        line = process.stdout.readline()
-        process.stdout.close()
-        return process, json.loads(line)["addresses"]
-    except (OSError, ValueError) as error:
-        process.kill()
-        process.wait()
-        took = time.monotonic() - began
-        raise NemesisError(f"the proxy host did not start ({took:.1f} s); see {log}") from error
