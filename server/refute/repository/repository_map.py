@@ -27,9 +27,11 @@ KINDS = (
     "fail-open",
 )
 _ENTRY_POINT = re.compile(
-    r"(^|/)(main|__main__|server|cli|app|index|mod|lib)\.(go|rs|py|c|cc|cpp|ts|js|rb|java|kt|ex|zig|swift)$|(^|/)cmd/[^/]+/[^/]+\.go$|(^|/)bin/[^/.]+$",
+    r"(^|/)(main|__main__|server|cli|app|index|mod|lib)\.(go|rs|py|c|cc|cpp|ts|js|rb|java|kt|groovy|scala|zig|swift)$|(^|/)cmd/[^/]+/[^/]+\.go$|(^|/)bin/[^/.]+$|"
+    r"(^|/)(program\.cs|(?<!model/)(?<!models/)(?<!entity/)(?<!domain/)(\w+)?application\.(java|kt|groovy|scala)|application\.ex|(manage|wsgi|asgi)\.py|config\.ru)$",
     re.I,
 )
+_HIDDEN = re.compile(r"(^|/)\.(?!github/|claude/)[^/]+/")
 _ENTRY_DOCUMENT = re.compile(
     r"(^|/)(README|AGENTS|CLAUDE|ARCHITECTURE|DESIGN|SPECIFICATION|INTERNALS|OVERVIEW|CONTRIBUTING)(\.\w+)?$",
     re.I,
@@ -67,7 +69,9 @@ def _entry_documents(snapshot: RepositorySnapshot) -> list[Place]:
     found = [
         file.path
         for file in snapshot.files
-        if _ENTRY_DOCUMENT.search(file.path) and role_of(file.path) not in ("vendored", "test")
+        if _ENTRY_DOCUMENT.search(file.path)
+        and not _HIDDEN.search(file.path)
+        and role_of(file.path) not in ("vendored", "test")
     ]
     found.sort(key=lambda path: (path.count("/"), path))
     return [Place(path=path, line=1, end_line=1) for path in found[:15]]
@@ -79,9 +83,9 @@ def _entry_points(snapshot: RepositorySnapshot) -> list[MapItem]:
         for file in snapshot.files
         if _ENTRY_POINT.search(file.path) and role_of(file.path) in ("code", "tooling", "data")
     ]
-    found.sort(key=lambda path: (path.count("/"), path))
+    found.sort(key=lambda path: (role_of(path) == "tooling", path.count("/"), path))
     return [
-        MapItem(kind="entry point", name=path, path=path, line=1, end_line=1)
+        MapItem(kind="entry point", name=_folder_of(path, 2), path=path, line=1, end_line=1)
         for path in found[:_MOST_ITEMS_A_KIND]
     ]
 
@@ -91,10 +95,12 @@ def _folder_of(path: str, depth: int) -> str:
 
 
 def _components(surveyed: Survey) -> list[Component]:
-    """Folders of code, two deep where the first holds most of it."""
+    """Folders of code, two deep where the first holds most of it; of whatever is there where no code is."""
     lines: Counter[str] = Counter()
+    roles = {role_of(file.path) for file, _ in surveyed.files}
+    counted = ("code", "interface") if "code" in roles else tuple(roles - {"ci", "news", "test"})
     for file, facts in surveyed.files:
-        if role_of(file.path) in ("code", "interface"):
+        if role_of(file.path) in counted:
             lines[_folder_of(file.path, 1)] += facts.lines
     total = sum(lines.values()) or 1
     depth = {folder: 2 if count > 0.25 * total and folder != "." else 1 for folder, count in lines.items()}
@@ -104,7 +110,7 @@ def _components(surveyed: Survey) -> list[Component]:
         groups[_folder_of(file.path, depth.get(top, 1))].append(at)
     found = []
     for folder, rows in groups.items():
-        code = [at for at in rows if role_of(surveyed.files[at][0].path) in ("code", "interface")]
+        code = [at for at in rows if role_of(surveyed.files[at][0].path) in counted]
         if not code:
             continue
         marks = Counter(kind for at in code for kind, _, _ in surveyed.files[at][1].marks)
