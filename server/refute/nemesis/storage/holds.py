@@ -8,6 +8,9 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 
+SHARE_OF_A_HOLD = 0.5
+"""A thread that stands still for this part of the delay was held."""
+
 HeldThread = tuple[int, str]
 """A thread that is held now, and how often it has given up its processor so far."""
 

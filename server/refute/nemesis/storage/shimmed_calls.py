@@ -23,12 +23,12 @@ from refute.nemesis.preload.file_calls_page import (
 )
 from refute.nemesis.preload.trial import program_with
 from refute.nemesis.serving import Serving
+from refute.nemesis.storage.call_signals import CallStriker
 from refute.nemesis.storage.call_victims import CallVictims
 from refute.nemesis.storage.call_words import call, delay_s, error_number, every
 from refute.nemesis.storage.data_files import DataFiles
-from refute.nemesis.storage.family import fewest, listed, moments, not_running, start_those_that_ended, three
-from refute.nemesis.storage.holds import HeldThread, Holds, held_threads
-from refute.nemesis.storage.system_calls import SHARE_OF_A_HOLD
+from refute.nemesis.storage.family import listed, not_running, start_those_that_ended
+from refute.nemesis.storage.holds import SHARE_OF_A_HOLD, HeldThread, Holds, held_threads
 from refute.nemesis.undo import Undo
 from refute.nemesis.waiting import within
 from refute.system.placement import NodePlacement
@@ -39,6 +39,16 @@ _CALLS: Mapping[str, tuple[str, ...]] = {
     "write": ("write", "pwrite", "writev", "pwritev"),
 }
 _ON, _WITHOUT, _OFF = "on", "the node runs without it", "off"
+_SHIM = CallStriker(
+    name="shim",
+    struck="storage.struck",
+    counted_by="counted by the preload shim",
+    stands="storage.shim",
+    seen_by="page that it shares",
+    there=_ON,
+    stood_still="storage.stood_still",
+    stood_still_says="times that a thread in such a call stood still for half of the delay or longer",
+)
 _STANDS_STILL_S = 0.05
 _LET_GO_WITHIN_S = LONGEST_SLEEP_S + 2.0
 
@@ -134,36 +144,7 @@ class ShimmedCalls:
 
     def signals(self, fault: Fault, readings: Readings) -> tuple[Signal, ...]:
         """The shim's own count; at each victim what it says, how it ends, how its threads stand still."""
-        before, during, after = (fewest(at, fault.nodes, "storage.struck") for at in moments(readings))
-        what = "failed" if fault.kind == "io-error" else "delayed"
-        signals = [
-            Signal(
-                "injector",
-                f"{listed(fault.nodes)}: calls that were {what}",
-                "counted by the preload shim",
-                "increases",
-                before,
-                during,
-                after,
-                needed=True,
-            )
-        ]
-        for node in fault.nodes:
-            signals.append(
-                Signal(
-                    *("injector", f"{node}: shim, as long as it runs", "page that it shares", "becomes"),
-                    *three(readings, f"{node}.storage.shim"),
-                    expected=_ON,
-                    needed=True,
-                )
-            )
-            if fault.kind == "io-error":
-                signals += self._victims.signals(node, readings)
-                continue
-            still = three(readings, f"{node}.storage.stood_still")
-            name = f"{node}: times that a thread in such a call stood still for half of the delay or longer"
-            signals.append(Signal("victim", name, "state of its threads", "increases", *still))
-        return tuple(signals)
+        return _SHIM.signals(fault, readings, self._victims)
 
     def heal(self, fault: Fault, version: str | None) -> None:
         """Let all through; a node that has ended is started."""

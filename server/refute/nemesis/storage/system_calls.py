@@ -16,20 +16,28 @@ from refute.interpreter import python
 from refute.nemesis.errors import NemesisError
 from refute.nemesis.ledger import read_ledger
 from refute.nemesis.plane import Fault, Probe, Readings, Site, Snapshot
+from refute.nemesis.storage.call_signals import CallStriker
 from refute.nemesis.storage.call_victims import CallVictims
 from refute.nemesis.storage.call_words import call, delay_s, error_name, every
 from refute.nemesis.storage.data_files import DataFiles
-from refute.nemesis.storage.family import fewest, listed, moments, not_running, start_those_that_ended, three
-from refute.nemesis.storage.holds import Holds
+from refute.nemesis.storage.family import not_running, start_those_that_ended
+from refute.nemesis.storage.holds import SHARE_OF_A_HOLD, Holds
 from refute.nemesis.storage.tracer import CALLS, MARK, Tracer, still_attached
 from refute.nemesis.undo import Undo
 from refute.system.node import NodeProcess
 
 _MOST_PATHS = 200
-SHARE_OF_A_HOLD = 0.5
-"""A thread that stands still for this part of the delay was held."""
-
 _ON, _OFF = "attached", "the node runs without it"
+_STRACE = CallStriker(
+    name="tracer",
+    struck="storage.injected",
+    counted_by="report of strace",
+    stands="storage.tracer",
+    seen_by="TracerPid of its process",
+    there=_ON,
+    stood_still="storage.held",
+    stood_still_says="times that a thread was held for half of the delay or longer",
+)
 
 
 @dataclass(slots=True)
@@ -129,36 +137,7 @@ class SystemCalls:
 
     def signals(self, fault: Fault, readings: Readings) -> tuple[Signal, ...]:
         """The tracer's own count; at each victim what it says, how it ends, what it waits for."""
-        before, during, after = (fewest(at, fault.nodes, "storage.injected") for at in moments(readings))
-        what = "failed" if fault.kind == "io-error" else "delayed"
-        injector = Signal(
-            "injector",
-            f"{listed(fault.nodes)}: calls that were {what}",
-            "report of strace",
-            "increases",
-            before,
-            during,
-            after,
-            needed=True,
-        )
-        victims: list[Signal] = []
-        tracers = [
-            Signal(
-                *("injector", f"{node}: tracer, as long as it runs", "TracerPid of its process", "becomes"),
-                *three(readings, f"{node}.storage.tracer"),
-                expected=_ON,
-                needed=True,
-            )
-            for node in fault.nodes
-        ]
-        for node in fault.nodes:
-            if fault.kind == "slow-io":
-                held = three(readings, f"{node}.storage.held")
-                name = f"{node}: times that a thread was held for half of the delay or longer"
-                victims.append(Signal("victim", name, "state of its threads", "increases", *held))
-                continue
-            victims += self._victims.signals(node, readings)
-        return (injector, *tracers, *victims)
+        return _STRACE.signals(fault, readings, self._victims)
 
     def heal(self, fault: Fault, version: str | None) -> None:
         """Detach; a node that has ended is started."""
