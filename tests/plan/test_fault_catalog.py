@@ -10,7 +10,6 @@ from refute.plan.document import CATEGORIES, PlanError
 from refute.plan.fault_catalog import (
     CATALOG,
     PLANES,
-    can_test,
     fault_entry,
     read_parameters,
     shared_choice,
@@ -82,9 +81,8 @@ def test_a_choice_is_shared_by_those_that_take_it() -> None:
 
 def test_sigkill_is_not_power_loss() -> None:
     assert "page cache" in fault_entry("process", "kill").is_not
-    assert can_test("storage", "power-loss", "durability")
-    assert can_test("process", "pause", "durability") is False
-    assert can_test("process", "kill", "fairness") is None
+    assert "durability" in fault_entry("storage", "power-loss").tests
+    assert "durability" in fault_entry("process", "pause").cannot_test
 
 
 @pytest.mark.parametrize(

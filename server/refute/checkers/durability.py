@@ -154,5 +154,9 @@ def _result(
         {why: count for why, count in ignored.items() if count},
         reason,
         "final reads against acknowledged writes",
-        {"acknowledged": acknowledged, "explained_by_unknown_dequeues": answers.explained_by_unknown},
+        {
+            "acknowledged": acknowledged,
+            "explained_by_unknown_dequeues": answers.explained_by_unknown,
+            "anomalies": dict(answers.counts),
+        },
     )

@@ -18,18 +18,16 @@ class Answers:
     """What has been found out so far, object by object."""
 
     anomalies: list[Anomaly] = field(default_factory=list)
-    more_anomalies: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
     unjudged: Counter[str] = field(default_factory=Counter)
     assumptions: list[str] = field(default_factory=list)
-    judged: int = 0
     explained_by_unknown: int = 0
 
     def anomaly(self, name: str, sentence: str, operations: Iterable[Operation], **details: Any) -> None:
-        """Keeps the first MAX_ANOMALIES, counts the others."""
+        """A violation; the first MAX_ANOMALIES are kept with their proof, all are counted."""
+        self.counts[name] += 1
         if len(self.anomalies) < MAX_ANOMALIES:
             self.anomalies.append(Anomaly(name, sentence, tuple(operations), details))
-        else:
-            self.more_anomalies += 1
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,6 @@ def judge_collection(
         if not asked:
             answers.unjudged["an element was acknowledged only after the last final read had begun"] += 1
             continue
-        answers.judged += 1
         bar = needed - (len(seen) - asked)
         if good >= bar:
             continue
@@ -152,7 +151,6 @@ def judge_consumed(
         short = _copies(acked) - handed[name] if acked else 0
         if short > 0 and not removals.may_have_taken(name, acked, end):
             missing.extend(acked[:short])
-    answers.judged += sum(o.outcome is Outcome.OK for o in writes)
     if missing and swallows_many:
         answers.unjudged["a drain of unknown outcome may have taken what is missing"] += 1
         return

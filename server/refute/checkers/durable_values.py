@@ -56,7 +56,6 @@ def judge_register(
             bad.append(("lost-write", sentence, (last, read)))
         else:
             bad.append(("phantom", f"{place}, which nobody wrote, although {lost}", (last, read)))
-    answers.judged += len(writes)
     if good >= needed_nodes(question.require, len(seen) + len(silent)):
         return
     if bad and good + len(silent) < needed_nodes(question.require, len(seen) + len(silent)):
@@ -104,7 +103,6 @@ def judge_counter(
             f"what had been acknowledged before it adds up to at least {least!r}"
         )
         bad.append((sentence, (*certain, read)))
-    answers.judged += len(writes)
     needed = needed_nodes(question.require, len(seen) + len(silent))
     if good >= needed:
         return

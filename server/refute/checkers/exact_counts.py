@@ -60,7 +60,6 @@ def judge_elements(
         least[name] += low
         most[name] += high
         makers[name] += request.attempts
-    answers.judged += len(found)
     for name in (*makers, *(name for name in held if name not in makers)):
         count, proof = held[name], (*makers.get(name, ()), observation.operation)
         if count < least[name]:
@@ -96,7 +95,6 @@ def judge_sum(
             possible.append(amount)
         if high:
             proof += request.attempts
-    answers.judged += len(found)
     wanted = value - initial - certain
     least = sum(amount for amount in possible if amount < 0)
     most = sum(amount for amount in possible if amount > 0)

@@ -172,5 +172,5 @@ def _result(
         {"operations that add nothing that can be counted": others} if others else {},
         reason,
         "effects counted by business key",
-        {"requests": len(found), "retried": retried},
+        {"requests": len(found), "retried": retried, "anomalies": dict(answers.counts)},
     )

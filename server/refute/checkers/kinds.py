@@ -112,11 +112,6 @@ def ended(operation: Operation) -> int:
     return NEVER if operation.completed_ns is None else operation.completed_ns
 
 
-def business_key(operation: Operation) -> Any:
-    """What makes two attempts one: `extra.idempotency_key`, else the key."""
-    return operation.extra.get("idempotency_key", operation.key)
-
-
 def tally(operations: Iterable[Operation], keys: int | None = None) -> dict[str, int]:
     """Counts for `Result.consumed`: operations in all, by outcome, and objects."""
     counts = {"operations": 0}

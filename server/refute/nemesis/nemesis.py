@@ -18,7 +18,7 @@ from refute.nemesis.declared import Declared
 from refute.nemesis.errors import FaultInputError, NemesisError
 from refute.nemesis.evidence import Sampler
 from refute.nemesis.fault_events import FaultEvents
-from refute.nemesis.healing import HealReport, end_processes, sweep
+from refute.nemesis.healing import end_processes, sweep
 from refute.nemesis.heartbeat import Heartbeat
 from refute.nemesis.injection import ON, Healed, Injection, as_trigger, is_meant
 from refute.nemesis.ledger import MARK, Ledger, read_ledger
@@ -72,7 +72,6 @@ class Nemesis:
         self.cluster = cluster
         self.run_dir = run_dir.resolve()
         self.observer = observer
-        self.swept: HealReport | None = None
         self._rng = rng or Random()
         self._wanted = wanted
         self._clients = clients
@@ -121,7 +120,7 @@ class Nemesis:
 
         Call after the cluster's ports are allocated and before it starts. Raises NemesisError.
         """
-        self.swept = sweep()
+        sweep()
         self.cluster.allocate()
         self._ledger = Ledger.create(self.ledger_directory)
         self._heartbeat = Heartbeat(self.ledger_directory, self._hang_s)

@@ -85,14 +85,6 @@ def shared_choice(faults: Iterable[tuple[str, str]], name: str, choice: str) -> 
     return choice
 
 
-def can_test(plane: str, kind: str, category: str) -> bool | None:
-    """Whether this fault can falsify claims of a category; None where the catalog does not say."""
-    entry = fault_entry(plane, kind)
-    if category in entry.tests:
-        return True
-    return False if category in entry.cannot_test else None
-
-
 def _takes(fault: tuple[str, str], name: str) -> bool:
     return any(parameter.name == name for parameter in CATALOG[fault].parameters)
 

@@ -31,7 +31,6 @@ ON_ANOTHER_PLANE: dict[tuple[str, str], str] = {
     ("netns", "throttle"): "rate",
 }
 UNDO_VERBS = ("resume", "start", "heal")
-CONTROL_VERBS = ("await", "sleep", "run")
 MODIFIERS = (
     *("label", "plane", "for", "repeat", "when", "after", "every", "evidence", "in_flight", "version"),
     *("count", "expect", "via", "client", "process", "timeout", "background", "save", "extra", "note"),

@@ -60,4 +60,3 @@ def _unless_number(read: Any) -> Any:
 
 Seconds = Annotated[float, _unless_number(seconds)]
 PerSecond = Annotated[float, _unless_number(per_second)]
-BytesPerSecond = Annotated[float, _unless_number(bytes_per_second)]

@@ -188,10 +188,6 @@ def _source_file(path: str, facts: FileFacts, builds: BuildFiles) -> Iterator[To
             yield _entry("diagnostic", name, path, "", "a program that looks into disks, logs or state")
 
 
-def _in_a_harness(path: str) -> bool:
-    return any(_OUTRIGHT.search(spoken(part + ".")) for part in path.split("/")[:-1])
-
-
 def _is_a_command(path: str) -> bool:
     return bool(re.search(r"(^|/)(cmd|bin|cli|commands?)/", path))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import random
 import socket
@@ -28,7 +27,7 @@ from refute.run.live_record import (
     new_id,
     records,
 )
-from refute.session.files import write_text
+from refute.session.files import fresh_folder, write_text
 
 WITHIN_S = 36.0
 """How long a host works on a request before it answers that it goes on in the background."""
@@ -156,19 +155,10 @@ def _only_system(path: Path, text: str) -> str:
 
 
 def _fresh_folder(root: Path) -> Path:
-    stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
     parent = root.resolve() / "live"
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        for number in range(1000):
-            folder = parent / (f"{stamp}-{number}" if number else stamp)
-            try:
-                folder.mkdir()
-            except FileExistsError:
-                continue
-            return folder
+        return fresh_folder(parent)
     except OSError as error:
         raise InputError(
             f"cannot make a folder: {error.strerror}", where=parent, hint="name another session_root"
         ) from None
-    raise InputError("too many live systems in one second", where=parent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import hashlib
 import json
 import os
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from refute.session.errors import SessionError
+
+_MOST_A_SECOND = 1000
 
 
 def write_text(path: Path, text: str) -> None:
@@ -23,6 +26,23 @@ def write_text(path: Path, text: str) -> None:
         fresh.replace(path)
     except OSError as error:
         raise SessionError(f"cannot write: {error.strerror}", where=path) from None
+
+
+def fresh_folder(parent: Path) -> Path:
+    """Makes a folder in `parent` that is named by the time in UTC, to the second, and is nobody else's.
+
+    Raises SessionError where that second has a thousand of them, OSError where none can be made.
+    """
+    stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
+    parent.mkdir(parents=True, exist_ok=True)
+    for number in range(_MOST_A_SECOND):
+        folder = parent / (f"{stamp}-{number}" if number else stamp)
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        return folder
+    raise SessionError(f"there are {_MOST_A_SECOND} folders of this second already", where=parent)
 
 
 def write_json(path: Path, document: Any) -> None:

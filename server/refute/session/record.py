@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from refute import __version__
 from refute.session.attempt_spec import AttemptSpec
 from refute.session.errors import SessionError
-from refute.session.files import digest, read_json, write_json, write_text
+from refute.session.files import digest, fresh_folder, read_json, write_json, write_text
 
 # What a person or a later judgement may add or write anew; everything else is evidence and is digested.
 # Reductions are notes: no verdict is computed from them.
@@ -72,11 +72,9 @@ class Session:
     @classmethod
     def create(cls, root: Path, index: SessionIndex, plan_text: str) -> Session:
         """Makes `root/<slug>/<UTC>/` with the plan in it. Raises SessionError where it cannot be written."""
-        stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
         parent = root / index.slug
         try:
-            parent.mkdir(parents=True, exist_ok=True)
-            folder = _fresh(parent, stamp)
+            folder = fresh_folder(parent)
         except OSError as error:
             raise SessionError(
                 f"cannot make a session folder: {error.strerror}",
@@ -149,17 +147,6 @@ class Session:
         if relative.parts[0] == REDUCTIONS:
             return False
         return relative.name not in _NOT_EVIDENCE and "data" not in relative.parts and path.suffix != ".sock"
-
-
-def _fresh(parent: Path, stamp: str) -> Path:
-    for number in range(1000):
-        folder = parent / (f"{stamp}-{number}" if number else stamp)
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            continue
-        return folder
-    raise SessionError("too many sessions in one second", where=parent)
 
 
 def _safe(name: str) -> str:

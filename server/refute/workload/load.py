@@ -34,7 +34,6 @@ class LoadSummary:
     counts: Counter[tuple[str, Outcome]] = field(default_factory=Counter)
     without_node: int = 0
     started_ns: int = 0
-    ended_ns: int = 0
     lateness_ns: list[int] = field(default_factory=list)
 
     @property
@@ -132,7 +131,6 @@ def run_load(
             for thread in threads:
                 thread.join()
             raise
-    summary.ended_ns = time.monotonic_ns()
     if failures:
         raise failures[0]
     return summary

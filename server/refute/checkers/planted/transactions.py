@@ -12,11 +12,6 @@ from refute.checkers.planted.ground import Ground, shuffled
 from refute.checkers.planted.operator import Options
 from refute.history import Operation, Outcome, hashable
 
-WINDOW = 4_000
-"""Copies are made of at most this many transactions, from the beginning of the history."""
-
-MODELLED = ("list-append", "rw-register")
-
 
 @dataclass(frozen=True)
 class Micro:

@@ -126,10 +126,7 @@ def citation_not_found(review: Review) -> Iterator[Hit]:
 )
 def stale_citation(review: Review) -> Iterator[Hit]:
     """The cited text of a claim is no longer in its file."""
-    for line, section, subject, place, moved in _changed(review):
-        if not moved and section == "1b":
-            what = f"{place.path}:{place.first}-{place.last} reads otherwise than at {place.commit[:12]}"
-            yield line, section, subject, what
+    yield from _reads_otherwise(review, "1b")
 
 
 @rule(
@@ -158,8 +155,12 @@ def moved_citation(review: Review) -> Iterator[Hit]:
 )
 def stale_suspect(review: Review) -> Iterator[Hit]:
     """The suspect code is no longer in its file."""
-    for line, section, subject, place, moved in _changed(review):
-        if not moved and section == "4":
+    yield from _reads_otherwise(review, "4")
+
+
+def _reads_otherwise(review: Review, section: str) -> Iterator[Hit]:
+    for line, cited_in, subject, place, moved in _changed(review):
+        if not moved and cited_in == section:
             what = f"{place.path}:{place.first}-{place.last} reads otherwise than at {place.commit[:12]}"
             yield line, section, subject, what
 
