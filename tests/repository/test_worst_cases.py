@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from refute.repository.facts import FileFacts, read_facts
+from refute.repository.marks import find_marks
+from refute.repository.obeyed_comments import comments_are_code
+from refute.repository.runners import entries_of_file
 
 LINE = 19_000
 SLOW = {
@@ -30,3 +33,26 @@ def test_a_file_made_to_be_slow_is_answered(name: str) -> None:
     facts = read_facts(name, ((SLOW[name] + "\n") * 8).encode())
     assert facts.lines == SLOW[name].count("\n") * 8 + 9
     assert FileFacts.from_json(facts.to_json()) == facts
+
+
+SLOW_TO_TELL = {
+    ".github/workflows/a.yml": "\n" * 400_000,
+    "Rakefile": "\n" * 400_000,
+    "mix.exs": "aliases: [\n" * 40_000,
+    "package.json": '{"scripts":' * 30_000 + "1" + "}" * 30_000,
+}
+
+
+@pytest.mark.parametrize("path", SLOW_TO_TELL)
+def test_a_build_file_made_to_be_slow_is_answered(path: str) -> None:
+    """Where white space is looked through from each line anew, or brackets are followed to the end, this does not end."""
+    assert len(list(entries_of_file(path, SLOW_TO_TELL[path]))) <= 1
+
+
+def test_white_space_above_a_telling_line_is_passed_over_once() -> None:
+    text = "\n" * 300_000 + " get '/jobs' do\n" + (" " * LINE + "\n") * 20 + "openapi: 3.0\n"
+    assert [kind for kind, _, _ in find_marks(text.split("\n"))] == ["rest", "rest"]
+
+
+def test_comments_above_c_in_go_are_looked_for_once() -> None:
+    assert not comments_are_code("\n" * 300_000 + "x", "go")

@@ -13,13 +13,12 @@ _PATTERNS: dict[str, tuple[str, re.Pattern[str]]] = {
     "build.sbt": ("sbt", re.compile(r"addCommandAlias\(\s*(?:name\s*=\s*)?\"([\w-]+)\"")),
     "rakefile": (
         "bundle exec rake",
-        re.compile(r"(?:RSpec::Core::Rake|Minitest::Test|Rake::Test)Task\.(?:new|create)(?:\s*\(?\s*[:\"'](\w+))?|^\s*task\s*\(?\s*[:\"']?([\w:]+)", re.M),
+        re.compile(r"(?:RSpec::Core::Rake|Minitest::Test|Rake::Test)Task\.(?:new|create)(?:\s*\(?\s*[:\"'](\w+))?|^[ \t]*task\s*\(?\s*[:\"']?([\w:]+)", re.M),
     ),
 }  # fmt: skip
-_ALIASES = re.compile(
-    r"\baliases(?:\(\))?\s*(?:do\s*|:\s*|,\s*do:\s*)\[(.*?)\n\s*\]|\baliases:\s*\[(.*)\]", re.S
-)
-_ALIAS = re.compile(r"(?:^|[\[,\n])\s*\"?([a-z][\w.]*)\"?:\s*(?=[\[\"&])")
+_BEGINS_ALIASES = re.compile(r"\baliases(?:\(\))?\s*(?:do\s*|:\s*|,\s*do:\s*)\[")
+_ENDS_ALIASES = re.compile(r"\n[ \t]*\]")
+_ALIAS = re.compile(r"(?:^|[\[,\n])[ \t]*\"?([a-z][\w.]*)\"?:\s*(?=[\[\"&])")
 
 
 def tasks_in(name: str, text: str) -> tuple[str, list[tuple[str, int]]]:
@@ -39,13 +38,15 @@ def tasks_in(name: str, text: str) -> tuple[str, list[tuple[str, int]]]:
 
 
 def _aliases(text: str) -> Iterator[tuple[str, int]]:
-    block = _ALIASES.search(text)
-    if block is None:
+    """Of the first list of that name: up to the last bracket of its line, or up to one that stands first in a line."""
+    begun = _BEGINS_ALIASES.search(text)
+    if begun is None:
         return
-    at = 1 if block.group(1) is not None else 2
-    for match in _ALIAS.finditer(block.group(at)):
-        start = block.start(at) + match.start(1)
-        yield match.group(1), text.count("\n", 0, start) + 1
+    start, line = begun.end(), text[begun.end() :].partition("\n")[0]
+    ended = _ENDS_ALIASES.search(text, start)
+    end = start + line.rfind("]") if line.strip() else ended.start() if ended else start
+    for match in _ALIAS.finditer(text, start - 1, end):
+        yield match.group(1), text.count("\n", 0, match.start(1)) + 1
 
 
 def _scripts(text: str) -> Iterator[tuple[str, int]]:

@@ -41,9 +41,9 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("rpc", r"\b(?:grpc\.NewServer|^service \w+|rpc \w+\s*\(|RegisterService|tonic::|netty\b|ServerBootstrap|thrift|brpc|"
             r"net/rpc|tarpc|:e?rpc\.(?:multi)?call|e?rpc:(?:multi)?call|register_command|redisCommandTable)"),
     ("rest", r"(?:\bhttp\.Handle(?:Func)?\b|\.HandleFunc\(|@(?:Get|Post|Put|Delete|Request)Mapping|@(?:app|router|blueprint)\.(?:route|get|post)|"
-             r"\brouter\.(?:get|post|put|delete)\(|express\(\)|\bMux\b|MapGet\(|^\s*\{?\s*[\"']?(?:openapi|swagger)[\"']?\s*:\s*[\"']?\d|Sinatra|Rack::|axum::|actix_web|^\s*@Path\(\"[^\"\n]*\"\)\s*$|"
+             r"\brouter\.(?:get|post|put|delete)\(|express\(\)|\bMux\b|MapGet\(|^[ \t]*(?:\{[ \t]*)?[\"']?(?:openapi|swagger)[\"']?\s*:\s*[\"']?\d|Sinatra|Rack::|axum::|actix_web|^[ \t]*@Path\(\"[^\"\n]*\"\)\s*$|"
              r"\bRoute::(?:get|post|put|patch|delete|resource)\(|\bPlug\.Router\b|\bHttpRoutes\.of\b|\brouting \{|\bpathPrefix\(|"
-             r"^\s*(?:get|post|put|patch|delete|resources) [\"'/:]/?\w[^\n]*(?:\bdo\b|Controller|=>|to:))"),
+             r"^[ \t]*(?:get|post|put|patch|delete|resources) [\"'/:]/?\w[^\n]*(?:\bdo\b|Controller|=>|to:))"),
     ("listener", r"\b(?:net\.Listen\w*|TcpListener|ServerSocket\w*|anetTcpServer|asyncio\.start_server|createServer\b|bind\s*\(\s*\w*sock\w*|"
                  r"ListenAndServe\w*|tls\.Listen|gen_tcp:listen|TCPServer)"),
     ("cli", r"(?:\b(?:cobra\.Command|flag\.Parse|argparse|click\.command|clap::|structopt|OptionParser|"

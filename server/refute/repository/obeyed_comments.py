@@ -16,7 +16,7 @@ _OBEYED = re.compile(
     r"(?://|#|--|/\*).*\\\s*$)"  # joins the next line to itself
 )
 _TEMPLATE = re.compile(r"\{[{%]")
-_PREAMBLE_OF_C = re.compile(r'^\s*import\s+"C"|^\s*"C"\s*$', re.M)
+_PREAMBLE_OF_C = re.compile(r'^[ \t]*(?:import[ \t]+)?"C"[ \t]*(?:\r?$|//)', re.M)
 
 
 def is_obeyed(line: str, language: str) -> bool:

@@ -259,7 +259,7 @@ def _kinds_of(name: str) -> tuple[str, ...]:
 def _package(path: str, text: str, folder: str) -> Iterator[ToolboxEntry]:
     try:
         scripts = json.loads(text).get("scripts", {})
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return
     names = (
         [name for name in scripts if isinstance(name, str) and _TEST_WORD.search(name)]
@@ -307,7 +307,9 @@ def _workflow(path: str, text: str) -> Iterator[ToolboxEntry]:
         name
         for name in _TRIGGERS
         if re.search(
-            rf"^\s*['\"]?{name}['\"]?\s*:|[\[,]\s*{name}\b|^on:\s*{name}\b|^\s+-\s+{name}\b", text, re.M
+            rf"^[ \t]*['\"]?{name}['\"]?[ \t]*:|[\[,]\s*{name}\b|^on:\s*{name}\b|^[ \t]+-[ \t]+{name}\b",
+            text,
+            re.M,
         )
     ]
     commands = [
