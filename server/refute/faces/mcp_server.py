@@ -46,7 +46,11 @@ def build(toolsets: str = "read,run,fault") -> MCPServer:
         raise InputError(f"there is no toolset {sorted(unknown)[0]!r}", hint="there are: read, run, fault")
     calls, consents = _Calls(), Consents()
     may_write = "run" in chosen  # a server of the read tools alone changes nothing, not even a file
-    tools = [_mcp_tool(row, calls, consents, may_write) for row in TOOLS if row.toolset in chosen]
+    tools = [
+        _mcp_tool(row, calls, consents, refused=() if may_write else row.writes)
+        for row in TOOLS
+        if row.toolset in chosen
+    ]
     server = MCPServer(
         "refute", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING", tools=tools
     )
@@ -173,12 +177,12 @@ def _not_yet(what: str, token: str) -> CallToolResult:
     return CallToolResult(content=content, structured_content=data, is_error=True)
 
 
-def _mcp_tool(row: Tool, calls: _Calls, consents: Consents, may_write: bool) -> McpTool:
+def _mcp_tool(row: Tool, calls: _Calls, consents: Consents, refused: tuple[str, ...]) -> McpTool:
+    """`refused` are the arguments that are not offered here, as they would make the tool write a file."""
     function = row.load()
     request = row.request_type()
     schema = request.model_json_schema()
     schema.pop("description", None)
-    refused = () if may_write else row.writes
     for name in refused:
         del schema["properties"][name]
     if row.destroys:

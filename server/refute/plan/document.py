@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,9 @@ CATEGORIES = (
     *("isolation", "ordering", "membership", "boundary", "fairness"),
 )
 
+
+LINE_BREAK = re.compile(r"\r\n|\r|\n")
+"""What ends a line of a plan; `str.splitlines` would also break at a form feed or U+2028."""
 
 MOST_LINES = 40
 """How many defects a PlanError's text names; the rest is counted."""
@@ -98,6 +102,15 @@ class Section:
     scenario: str = ""
     level: int = 0
     start: int = 0
+
+    @property
+    def lines(self) -> list[tuple[int, str]]:
+        """Each line with its number in the plan; the first is the heading."""
+        return list(enumerate(LINE_BREAK.split(self.text), self.line))
+
+    def line_at(self, offset: int) -> int:
+        """The number in the plan of the line at this place of the text."""
+        return self.line + len(LINE_BREAK.findall(self.text, 0, offset))
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,6 @@ _LABEL = re.compile(
     r"^\s*(?:[|*+-]|\d+[.)])?\s*[*_`]*([A-Za-z][A-Za-z /&-]{0,40}?)[*_`]*\s*(?:[|:—]|\s-\s)[*_`]*\s*(.*)$"
 )
 _SENTENCE = re.compile(r"(?<=[.;])\s+(?=[*_`]*[A-Z])")
-_LINE = re.compile(r"\r\n|\r|\n")
 MOST_WORDS = 3
 """A label of more words than this is the beginning of a sentence."""
 
@@ -58,9 +57,7 @@ def part_of(label: str) -> str | None:
 
 def lines_of(section: Section) -> Iterator[tuple[int, str]]:
     """The lines of a section below its heading, each with its number in the plan."""
-    for place, line in enumerate(_LINE.split(section.text)):
-        if place:
-            yield section.line + place, line
+    yield from section.lines[1:]
 
 
 def labelled(lines: Iterator[tuple[int, str]]) -> dict[str, tuple[str, int]]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from refute.plan.blocks import read_scenario, read_system
 from refute.plan.defect import Defect
-from refute.plan.document import Block, Claim, Hypothesis, Plan, PlanError, Section
+from refute.plan.document import LINE_BREAK, Block, Claim, Hypothesis, Plan, PlanError, Section
 from refute.plan.items import claims_listed, hypotheses_listed
 from refute.plan.markdown import Fence, Table, read_outline
 from refute.plan.references import reference_defects
@@ -46,7 +46,7 @@ def read_source(path: Path) -> str:
             raise PlanError(
                 "the file is empty", where=path, hint="begin with `refute plan scaffold REPO --slug NAME`"
             )
-        if (lines := len(re.findall(r"\r\n|\r|\n", text))) > MAX_PLAN_LINES:
+        if (lines := len(LINE_BREAK.findall(text))) > MAX_PLAN_LINES:
             raise PlanError(
                 f"a plan has at most {MAX_PLAN_LINES:,} lines, not {lines:,}", where=path, hint="split it"
             )

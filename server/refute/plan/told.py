@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from refute.plan.document import Plan, Section
+from refute.plan.document import LINE_BREAK, Plan, Section
 from refute.plan.fault_words import (
     cuts_one_way,
     faults_told,
@@ -166,8 +166,8 @@ def _from_other_headings(plan: Plan) -> Iterator[_Told]:
     for place, heading in enumerate(found):
         end = found[place + 1].start() if place + 1 < len(found) else len(section.text)
         text = section.text[heading.end() : end]
-        line = section.line + len(re.findall(r"\r\n|\r|\n", section.text[: heading.start()]))
-        numbered = ((line + at, each) for at, each in enumerate(re.split(r"\r\n|\r|\n", text)) if at)
+        line = section.line_at(heading.start())
+        numbered = ((line + at, each) for at, each in enumerate(LINE_BREAK.split(text)) if at)
         parts = labelled(numbered)
         if {"nemesis", "checker", "claims"} & set(parts):
             name = plain(heading[1])

@@ -12,7 +12,7 @@ from refute.checkers.planted import PlantedReport, plant
 from refute.history import FaultEvent, FaultPhase, History, Landing, Outcome, Phase
 from refute.history.event_reader import read_history
 from refute.history.faults_log import read_faults, read_landing
-from refute.plan.scenario import Scenario
+from refute.plan.scenario import Check, Scenario
 from refute.plan.step import FaultStep, OperationStep
 from refute.session.attempt_spec import AttemptSpec
 from refute.session.timeline import Mark, read_timeline
@@ -50,16 +50,7 @@ def judge_attempt(folder: Path) -> Judgement:
     history = read_history(folder / "history.jsonl") if (folder / "history.jsonl").is_file() else History(())
     events = read_faults(folder / "faults.jsonl") if (folder / "faults.jsonl").is_file() else ()
     landings = _landings(folder / "landing.json", events)
-    results, audits, checks = [], [], []
-    for check in scenario.check:
-        options = check_options(check.checker, check.options, history)
-        result = run_check(check.checker, history, options, budget=CHECK_BUDGET)
-        audit = None
-        if spec.mode == "run" and result.valid is True:
-            audit = plant(history, check.checker, options, seed=spec.seed, per_operator=3, time_limit_s=None)
-        results.append(result)
-        audits.append(audit)
-        checks.append(_check_evidence(result, audit))
+    answers = [_checked(spec, check, history) for check in scenario.check]
     trouble = next((mark.text for mark in marks if mark.what == "trouble"), "")
     ended = any(mark.what == "phase" and mark.name == "end" for mark in marks)
     evidence = AttemptEvidence(
@@ -70,7 +61,7 @@ def judge_attempt(folder: Path) -> Judgement:
         completed=ended and not trouble,
         trouble=trouble or ("" if ended else f"it ended in phase {_last_phase(marks)}"),
         diverged=next((mark.text for mark in marks if mark.what == "diverged"), ""),
-        checks=tuple(checks),
+        checks=tuple(_check_evidence(result, audit) for result, audit in answers),
         landings=landings,
         planned_faults=spec.planned_faults(),
         vacuous=lacking(history.operations, events, _required(spec, scenario, history, events)),
@@ -78,7 +69,18 @@ def judge_attempt(folder: Path) -> Judgement:
         heal_failed=tuple(event.fault for event in events if event.phase is FaultPhase.HEAL_FAILED),
         reruns_of=spec.reruns_of,
     )
-    return Judgement(evidence, tuple(results), tuple(audits))
+    results, audits = zip(*answers, strict=True) if answers else ((), ())
+    return Judgement(evidence, results, audits)
+
+
+def _checked(spec: AttemptSpec, check: Check, history: History) -> tuple[Result, PlantedReport | None]:
+    # Only what holds is tried on planted violations: a checker that has found one needs no proof that it can.
+    options = check_options(check.checker, check.options, history)
+    result = run_check(check.checker, history, options, budget=CHECK_BUDGET)
+    if spec.mode != "run" or result.valid is not True:
+        return result, None
+    audit = plant(history, check.checker, options, seed=spec.seed, per_operator=3, time_limit_s=None)
+    return result, audit
 
 
 def check_options(checker: str, options: Mapping[str, Any], history: History) -> dict[str, Any]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import psutil
 from pydantic import Field
 
 from refute.interpreter import python
 from refute.session.files import read_json, write_json
 from refute.session.record import REDUCTIONS
+from refute.system.process_table import ProcessId, identify, is_alive
 from refute.tools.answer import Answer
 
 _LAST = 6
@@ -33,8 +32,8 @@ class ReductionState(Answer):
     last: list[str] = Field(default_factory=list)
 
 
-def reduction_state(session: Path, scenario: str, words: Sequence[str]) -> ReductionState:
-    """Starts `refute reduce SESSION ID --rerun` unless that was done before; how far it is."""
+def reduce_by_rerunning(session: Path, scenario: str, words: Sequence[str]) -> ReductionState:
+    """Starts `refute reduce SESSION ID --rerun` unless that was done before, and says how far it is."""
     folder = session.resolve() / REDUCTIONS
     folder.mkdir(exist_ok=True)
     job, log = folder / f"{scenario}.job.json", folder / f"{scenario}.log"
@@ -48,10 +47,11 @@ def reduction_state(session: Path, scenario: str, words: Sequence[str]) -> Reduc
                 stderr=stream,
                 start_new_session=True,
             )
-        started = psutil.Process(process.pid).create_time()
-        write_json(job, {"pid": process.pid, "started": started})
+        started = identify(process.pid)  # it is there even if it has ended: nobody has waited for it
+        assert started is not None
+        write_json(job, started)
     last = log.read_text(errors="replace").strip().splitlines()[-_LAST:]
-    if _runs(read_json(job)):
+    if is_alive(ProcessId(**read_json(job))):
         return ReductionState(state="running", last=last)
     outcomes = sorted(folder.glob(f"{scenario}*/reduction.json"), key=lambda path: path.stat().st_mtime_ns)
     if outcomes:
@@ -71,12 +71,3 @@ def shown_outcome(folder: Path) -> ReductionState:
         reason=outcome["reason"],
         tried=len(outcome["tried"]),
     )
-
-
-def _runs(job: dict[str, Any]) -> bool:
-    try:
-        process = psutil.Process(job["pid"])
-        ours = process.create_time() == job["started"]
-        return bool(ours and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.Error:
-        return False

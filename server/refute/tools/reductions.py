@@ -16,7 +16,7 @@ from refute.session.reduced import reduce_failure as reduce_recorded
 from refute.tools.answer import Answer, Request
 from refute.tools.histories import CheckHistoryRequest, ShownOperation, chosen_checker, shown_operation
 from refute.tools.problems import ToolError
-from refute.tools.reduction_jobs import ReductionState, reduction_state
+from refute.tools.reduction_jobs import ReductionState, reduce_by_rerunning
 
 _MOST_OPERATIONS = 20
 
@@ -100,7 +100,7 @@ def _in_the_background(request: ReduceFailureRequest) -> ReductionState:
     assert request.session is not None
     assert request.id is not None
     words = ["--reruns", str(request.reruns), "--most-runs", str(request.most_runs)]
-    return reduction_state(
+    return reduce_by_rerunning(
         Path(request.session), request.id, [*words, "--run-time-limit", str(request.run_time_limit_s)]
     )
 

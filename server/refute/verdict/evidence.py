@@ -37,7 +37,8 @@ class AttemptEvidence:
     `diverged` names the step whose expectation was not met, so that the sequence was not followed.
     `vacuous` lists operations that a run needs and this one lacks ("no read succeeded after the faults").
     `planned_faults` counts the injections that the scenario asked for in this attempt.
-    `idle_surfaces` are declared surfaces at which no operation succeeded.
+    `idle_surfaces` are declared surfaces at which no operation succeeded. `heal_failed` are the faults that
+    could not be undone, `reruns_of` is the attempt that this one repeats.
     """
 
     name: str
@@ -71,7 +72,8 @@ class Demand:
     """What the plan asks of a scenario before it may pass.
 
     `seeds` runs of each of `arms`, `faults` proven injections in all, a control unless `control` is
-    False, and planted violations noticed in at least `planted_share` of the copies.
+    False, and planted violations noticed in at least `planted_share` of the copies. `not_provided` says why
+    the plan gives no such budget, where it gives none.
     """
 
     scenario: str

@@ -13,8 +13,8 @@ from typing import Any
 
 import orjson
 
-from refute.history.columns import hashable
 from refute.history.json_text import has_long_integer
+from refute.history.stand_ins import hashable
 
 _TOKEN = re.compile(
     r"""[\s,]*+(?:;[^\n]*+[\s,]*+)*+(?:

@@ -61,7 +61,10 @@ class Namespace:
 
 
 class Holder:
-    """The process that holds a namespace open; it ends by itself when we do."""
+    """The process that holds a namespace open; it ends by itself when we do.
+
+    Raises FaultUnavailableError where this user can make none.
+    """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         own_users = os.geteuid() != 0

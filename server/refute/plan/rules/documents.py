@@ -229,11 +229,11 @@ def _listed_surfaces(review: Review) -> Iterator[tuple[int, str]]:
     """Surfaces that sections 0 to 2 list: in a line `Surfaces: a, b`, or in a table with such a column."""
     for section in review.plan.sections:
         if section.number in ("0", "1", "2"):
-            for place, line in enumerate(re.split(r"\r\n|\r|\n", section.text)):
+            for number, line in section.lines:
                 if found := re.search(r"\bsurfaces\W*:\s*([^.]*)", line, re.I):
                     for name in re.split(r",|;|\band\b", found[1]):
                         if bare := name.strip(" .`*_"):
-                            yield section.line + place, bare
+                            yield number, bare
     for table in review.plan.tables:
         header = [name.lower() for name in table.header]
         if table.section in ("0", "1", "2") and "surface" in header:

@@ -81,9 +81,8 @@ def empty_section(review: Review) -> Iterator[Hit]:
     """A section has a heading and nothing below it."""
     sections = review.plan.sections
     for place, section in enumerate(sections):
-        body = re.split(r"\r\n|\r|\n", section.text, maxsplit=1)
         followed = place + 1 < len(sections) and sections[place + 1].level > section.level
-        if section.number and not followed and (len(body) < 2 or not body[1].strip()):
+        if section.number and not followed and not any(line.strip() for _, line in section.lines[1:]):
             yield section.line, section.number, section.scenario, f"section {section.number} is empty"
 
 
@@ -96,11 +95,11 @@ def empty_section(review: Review) -> Iterator[Hit]:
 def todo_left(review: Review) -> Iterator[Hit]:
     """A place marked `TODO(judge)` is still open."""
     for section in review.plan.sections:
-        for place, line in enumerate(re.split(r"\r\n|\r|\n", section.text)):
+        for number, line in section.lines:
             for found in re.finditer(r"TODO\(judge\):?\s*([^|]*)", line):
                 row = re.match(r"\s*\|\s*([A-Z]\d+)\s*\|", line)
                 yield (
-                    section.line + place,
+                    number,
                     section.number,
                     section.scenario or (row[1] if row else ""),
                     f"open: {shorten(found[1].strip(' *`'), 100, placeholder=' …')}",
@@ -216,7 +215,7 @@ def heading_names_another_scenario(review: Review) -> Iterator[Hit]:
         section = next((part for part in review.plan.parts(scenario.id) if part.line < block.line), None)
         if section is None:
             continue
-        heading = re.split(r"\r\n|\r|\n", section.text, maxsplit=1)[0]
+        heading = section.lines[0][1]
         named = re.search(r"\b(?:7\.)?([A-Z]{1,4}-?\d+[a-z]?)\b", heading)
         if named and named[1] != scenario.id and named[1][:1] == scenario.id[:1]:
             what = f"the heading says {named[1]}, its yaml block says {scenario.id}"

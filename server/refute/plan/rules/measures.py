@@ -98,7 +98,7 @@ def _exit_lines(review: Review) -> Iterator[tuple[int, str, str]]:
     for section in review.plan.sections:
         if section.number in ("1b", "4"):
             continue
-        lines = re.split(r"\r\n|\r|\n", section.text)
+        lines = [line for _, line in section.lines]
         words = _EXIT_IN_7D if section.number == "7d" else _EXIT
         place = 0
         while place < len(lines):

@@ -99,9 +99,9 @@ def _written_oracles(review: Review) -> Iterator[tuple[int, str, str, str, bool]
                     yield row.line, table.section, table.scenario, row.cells[at].strip(" -–—"), whole
     for section in review.plan.sections:
         if section.number.startswith("7") and section.number not in ("7.M", "7b", "7c", "7d"):
-            for place, line in enumerate(re.split(r"\r\n|\r|\n", section.text)):
+            for number, line in section.lines:
                 if found := _ORACLE_LABEL.match(line):
-                    yield section.line + place, section.number, section.scenario, found[2], True
+                    yield number, section.number, section.scenario, found[2], True
 
 
 @rule(

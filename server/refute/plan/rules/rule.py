@@ -170,10 +170,8 @@ class Review:
         section = self.plan.section(number)
         if section is None:
             return 0
-        for place, line in enumerate(re.split(r"\r\n|\r|\n", section.text)):
-            if re.search(pattern, line, re.I):
-                return section.line + place
-        return section.line
+        found = (number for number, line in section.lines if re.search(pattern, line, re.I))
+        return next(found, section.line)
 
 
 def categories_of(claim: Claim) -> tuple[str, ...]:

@@ -197,5 +197,4 @@ def said_in(section: Section, words: re.Pattern[str], *, denied: bool = False) -
         clause = re.split(r"[.;:|,]\s|\n\s*\n", section.text[max(0, found.start() - 60) : found.start()])[-1]
         if denied and _DENIED.search(clause):
             continue
-        line = section.line + len(re.findall(r"\r\n|\r|\n", section.text[: found.start()]))
-        yield line, " ".join(found[0].split())
+        yield section.line_at(found.start()), " ".join(found[0].split())
