@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -239,3 +240,22 @@ def test_folders_deeper_than_any_path_of_the_system_are_compared(tmp_path: Path)
         folder, "update-ref", "refs/heads/main", git(folder, "commit-tree", "-m", "deep", made.stdout.strip())
     )
     assert read(folder)[1:] == (1, 1)
+
+
+def test_a_blob_that_is_not_what_its_name_says_is_left_out_and_remembered_by_nobody(tmp_path: Path) -> None:
+    """Git reads such an object without a word, and facts are kept by the name of the blob."""
+    said = "# Store\n\nAn acknowledged write must never be lost.\n"
+    honest = commit_files(tmp_path / "honest", {"README.md": said})
+    liar = commit_files(tmp_path / "liar", {"README.md": said})
+    name = git(liar, "rev-parse", "HEAD:README.md")
+    lie = said.replace("must never", "may always").encode()
+    place = liar / ".git/objects" / name[:2] / name[2:]
+    place.chmod(0o644)
+    place.write_bytes(zlib.compress(b"blob %d\0" % len(lie) + lie))
+    cache = tmp_path / "cache"
+    with open_repository(liar, cache=cache) as snapshot:
+        found = extract_claims(snapshot)
+        assert found.claims == ()
+        assert found.left_out["missing objects"] == 1
+    with open_repository(honest, cache=cache) as snapshot:
+        assert [claim.quote for claim in extract_claims(snapshot).claims] == [said.splitlines()[-1]]

@@ -12,6 +12,7 @@ dotnet/orleans (43 MB) come in 0.33 s that way and took 0.24 s by a batch of our
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -135,13 +136,20 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def read_object(repo: git.Repo, name: str) -> bytes | None:
-    """The bytes of one object; None where it is missing or broken."""
+    """The bytes of one object; None where it is missing or broken, or where they are not what its name says.
+
+    Git does not compare the name with the bytes when it reads. What is remembered of a blob is remembered by
+    its name, so that a repository could tell lies about the files of every other.
+    """
     try:
-        _name, _kind, size, data = repo.git.get_object_data(name)
+        found: Any = repo.git.get_object_data(name)  # bytes, whatever its types say
     except (ValueError, OSError):
         repo.git.clear_cache()  # a corrupt object ends the process that reads: the next request starts anew
         return None
-    return data if len(data) == size else None
+    _name, kind, size, data = found
+    named = hashlib.sha1(b"%b %d\0" % (kind, size), usedforsecurity=False)
+    named.update(data)
+    return data if len(data) == size and named.hexdigest() == name else None
 
 
 def size_of_object(repo: git.Repo, name: str) -> int | None:
