@@ -83,23 +83,7 @@ def start_live(
         idle_s=idle_s,
     )
     write_text(folder / "live.json", written.model_dump_json(indent=2) + "\n")
-    with (folder / "host.log").open("ab") as log:
-        starter = subprocess.Popen(
-            python("-m", "refute.run.live_host", str(folder)),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    failed = starter.wait() != 0
-    limit = time.monotonic() + _HOST_UP_S
-    while not failed and time.monotonic() < limit:
-        for record in records():
-            if record.id == identity:
-                return record
-        time.sleep(0.02)
-    said = (folder / "host.log").read_text(errors="replace").strip().splitlines()[-3:]
-    raise LiveError(f"the host does not come up: {' '.join(said)}", where=folder / "host.log")
+    return _started_host(folder, identity)
 
 
 def ask(record: LiveRecord, do: str, *, within_s: float = WITHIN_S, **request: Any) -> dict[str, Any]:
@@ -144,6 +128,27 @@ def _raised(error: Mapping[str, Any]) -> RefuteError:
     kinds: dict[int, type[RefuteError]] = {64: LiveInputError, 69: LiveError}
     kind = kinds.get(error["exit_code"], RefuteError)
     return kind(error["what"], where=error["where"], hint=error["hint"])
+
+
+def _started_host(folder: Path, identity: str) -> LiveRecord:
+    """The record of a host for what `folder` describes, once it listens. Raises LiveError."""
+    with (folder / "host.log").open("ab") as log:
+        starter = subprocess.Popen(
+            python("-m", "refute.run.live_host", str(folder)),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    failed = starter.wait() != 0
+    limit = time.monotonic() + _HOST_UP_S
+    while not failed and time.monotonic() < limit:
+        for record in records():
+            if record.id == identity:
+                return record
+        time.sleep(0.02)
+    said = (folder / "host.log").read_text(errors="replace").strip().splitlines()[-3:]
+    raise LiveError(f"the host does not come up: {' '.join(said)}", where=folder / "host.log")
 
 
 def _only_system(path: Path, text: str) -> str:
