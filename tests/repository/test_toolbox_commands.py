@@ -116,6 +116,7 @@ def test_what_only_sounds_like_a_harness(tmp_path: Path) -> None:
             "src/main/java/a/OracleImageFinder.java": code,
             "src/main/java/a/HistoryChecker.java": code,
             "src/main/java/a/jackson/mixin/PipelineMixin.java": code,
+            "shop/testing.py": "class InMemory:\n    def run(self):\n        go()\n",
             "src/test/java/a/KafkaFixture.java": code,
             "src/test/java/a/PlatformSuite.java": code,
             "src/loadgenerator/locustfile.py": "def run():\n    pass\n",
@@ -128,6 +129,7 @@ def test_what_only_sounds_like_a_harness(tmp_path: Path) -> None:
     assert kinds["LatencyInjector.java"] == "fault-injection"
     assert kinds["HistoryChecker.java"] == "oracle"
     assert kinds["PlatformSuite.java"] == "integration"
+    assert kinds["testing.py"] == "integration"  # what stands in for a part, no hook and no script
     assert kinds["dash.json"] == "monitoring"
     assert kinds["locustfile.py"] == "benchmark"
     assert not {"StageInjectionTransform.java", "OracleImageFinder.java", "PipelineMixin.java"} & kinds.keys()

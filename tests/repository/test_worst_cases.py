@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from refute.repository import syntax
 from refute.repository.facts import FileFacts, read_facts
 from refute.repository.marks import find_marks
 from refute.repository.obeyed_comments import comments_are_code
@@ -56,3 +57,16 @@ def test_white_space_above_a_telling_line_is_passed_over_once() -> None:
 
 def test_comments_above_c_in_go_are_looked_for_once() -> None:
     assert not comments_are_code("\n" * 300_000 + "x", "go")
+
+
+def test_a_file_whose_errors_a_grammar_recovers_from_too_slowly_is_read_for_its_comments(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Four hundred kilobytes of this took the grammar of Kotlin five minutes, and 1.5 MB would have taken it an hour."""
+    monkeypatch.setattr(syntax, "_LONGEST_S", 0.2)
+    monkeypatch.setattr(syntax, "_LONGEST_S_A_MB", 0.0)
+    text = "a :\n" * 60_000 + "// An acknowledged write must never be lost.\n"
+    facts = read_facts("a.kt", text.encode())
+    assert facts.notes == ("syntax that takes too long to parse",)
+    assert [row.text for row in facts.statements] == ["An acknowledged write must never be lost."]
+    assert read_facts("a.kt", b"val a = 1 // one\n").definitions

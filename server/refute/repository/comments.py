@@ -12,7 +12,7 @@ from itertools import pairwise
 _LINE_MARKS = {
     "erlang": "%", "clojure": ";", "haskell": "--", "lua": "--", "sql": "--", "tla": "\\*", "ini": "#;",
     "yaml": "#", "toml": "#", "shell": "#", "tcl": "#", "perl": "#", "crystal": "#", "julia": "#", "nim": "#",
-    "graphql": "#", "capnp": "#", "make": "#", "just": "#", "docker": "#", "cmake": "#", "starlark": "#", "jute": "//",
+    "python": "#", "ruby": "#", "elixir": "#", "graphql": "#", "capnp": "#", "make": "#", "just": "#", "docker": "#", "cmake": "#", "starlark": "#", "jute": "//",
 }  # fmt: skip
 _BLOCKS = {"haskell": ("{-", "-}"), "ocaml": ("(*", "*)"), "tla": ("(*", "*)"), "lua": ("--[[", "]]")}
 _C_LIKE = frozenset({

@@ -31,7 +31,7 @@ from refute.repository.statements import (
     in_scanned_comments,
     in_test_names,
 )
-from refute.repository.syntax import Definition, Syntax, read_syntax
+from refute.repository.syntax import Definition, SlowSyntaxError, Syntax, read_syntax
 from refute.repository.test_cases import TestCase, tests_in
 
 _LONGEST_LINE = 20_000
@@ -142,9 +142,9 @@ def _facts_of_source(text: str, lines: list[str], language: str, role: str) -> F
 def _statements_of_source(
     text: str, lines: list[str], language: str, role: str, syntax: Syntax
 ) -> Iterator[Statement]:
-    if language in GRAMMARS:
+    if syntax.comments:
         yield from in_parsed_comments(lines, language, syntax)
-    elif language in _SCANNED:
+    elif language in _SCANNED or language in GRAMMARS:
         yield from in_scanned_comments(lines, language)
     yield from in_descriptions(lines, text, language)
     if role != "test":
@@ -161,6 +161,8 @@ def _syntax_of(text: str, language: str) -> tuple[Syntax, tuple[str, ...]]:
         return nothing, ()
     try:
         syntax = read_syntax(text.encode("utf-8"), language)
+    except SlowSyntaxError:
+        return nothing, ("syntax that takes too long to parse",)
     except (ImportError, OSError, ValueError) as error:
         return nothing, (f"no grammar ({type(error).__name__})",)
     return syntax, ("syntax errors",) if syntax.broken else ()

@@ -168,7 +168,8 @@ def _source_file(path: str, facts: FileFacts, builds: BuildFiles) -> Iterator[To
             spoken(path.rpartition("/")[0] + ".")
         ):
             told = harness_of(name) or ("fault-injection" if breaks_things(name) else "integration")
-            kind = "fault-hook" if role == "code" and not _OUTRIGHT.search(spoken(name)) else told
+            outright = _OUTRIGHT.search(spoken(name)) or told == "integration"
+            kind = "fault-hook" if role == "code" and not outright else told
             line = hooks[0][0] if hooks else facts.definitions[0].line if facts.definitions else 1
             yield _entry(kind, name, path, "", "what a harness is made of", line=line, also=("fault-hook", "fault-injection") if breaks_things(name) else ())  # fmt: skip
         elif role == "test" and not facts.tests and (telling(name) >= 1 or drives_tests(name)):

@@ -37,7 +37,7 @@ _PART = re.compile(
     r"\b(?:chaos|fault|nemesis|fail ?points?|toxiproxy|fuzz\w*|inject\w*|gremlin|monkey|sync ?points?|fake (?:disk|fs|clock|network)|"
     r"(?:mock|fake|flaky|faulty|failing|slow|lossy|simulated|unreliable) \w*(?:network|transport|disk|storage|fs|journal|store|clock|rpc|log)|"
     r"bank|test ?(?:hooks?|extensions?|only|support)|for test(?:s|ing)|black ?hole\w*|mini \w* ?cluster|test cluster|cluster (?:harness|fixture|for test\w*)|conductor|crash ?points?|(?:throttl\w*|drop\w*|partition\w*) transport\w*|transport simulat\w*|"
-    r"conformance|suite|tck|torture|buggify)\b")  # fmt: skip
+    r"conformance|suite|tck|torture|buggify|^testing$)\b")  # fmt: skip
 _INJECTS_FAULTS = re.compile(r"\b(?:fault\w*|errors?|fail\w*|delays?|latenc\w*|crash\w*|chaos|io|network|disk) inject\w*|inject\w* (?:fault|error|fail|delay|latenc|crash)\w*")  # fmt: skip
 _BREAKS = re.compile(
     r"\b(?:chaos|faults?|faulty|nemes[ie]s|fail\w*|toxiproxy|fuzz\w*|inject\w*|gremlins?|monkey|sync ?points?|flaky|slow|lossy|unreliable|"

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import importlib
+import time
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,6 +30,7 @@ _DOC_STRINGS = {
 _INNER = {"rust": (b"//!", b"/*!"), "zig": (b"//!",)}
 # what a grammar calls a string, a here-document, a text block
 _TEXTS = ("string", "heredoc", "nowdoc", "sigil")
+_LONGEST_S, _LONGEST_S_A_MB = 2.0, 6.0
 _Where = Literal["below", "around", "attribute"]
 _ELIXIR_DOCS: dict[str, _Where] = {"moduledoc": "around", "doc": "attribute", "typedoc": "attribute"}
 
@@ -80,12 +82,36 @@ def _machine(language: str) -> tuple[Any, Any]:
     return tree_sitter.Parser(grammar), tree_sitter.Query(grammar, "\n".join(parts))
 
 
+class SlowSyntaxError(ValueError):
+    """A file on which the grammar takes far more time than on any other of its size."""
+
+
+def _tree_of(data: bytes, language: str) -> Any:
+    """The tree of one file. Raises SlowSyntaxError: recovering from errors takes some grammars quadratic time.
+
+    The time is that of this thread alone. Files that people wrote take 0.1 to 1.1 s/MB.
+    """
+    parser = _machine(language)[0]
+    until = time.thread_time() + _LONGEST_S + _LONGEST_S_A_MB * len(data) / 1e6
+    try:
+        tree = parser.parse(
+            lambda at, _: data[at : at + 65536], progress_callback=lambda *_: time.thread_time() > until
+        )
+    except ValueError as error:
+        parser.reset()
+        raise SlowSyntaxError(f"the grammar of {language} takes too long") from error
+    return parser.parse(data, old_tree=tree)  # the same tree, which now holds its text: at no cost
+
+
 def read_syntax(data: bytes, language: str) -> Syntax:
-    """Definitions and comments of one file; linear in its size. The language must have a grammar."""
+    """Definitions and comments of one file; linear in its size. The language must have a grammar.
+
+    Raises SlowSyntaxError.
+    """
     import tree_sitter
 
-    parser, query = _machine(language)
-    tree = parser.parse(data)
+    query = _machine(language)[1]
+    tree = _tree_of(data, language)
     found = tree_sitter.QueryCursor(query).captures(tree.root_node)
     definitions: list[tuple[int, int, str, str]] = []
     # captures come in no order that holds from one process to the next
@@ -115,7 +141,7 @@ def read_syntax(data: bytes, language: str) -> Syntax:
 
 def lines_of_texts(data: bytes, language: str) -> set[int]:
     """The lines, counted from 1, that begin inside a string of several lines: white space means something there."""
-    cursor = _machine(language)[0].parse(data).walk()
+    cursor = _tree_of(data, language).walk()
     found: set[int] = set()
     while True:
         node = cursor.node
