@@ -1,10 +1,12 @@
 """Prints how many of the claims that are shown first belong in a plan, as a reader judged them.
 
     python benchmarks/score_first.py --repositories DIR [--judged FOLDER]
+    python benchmarks/score_first.py --repositories DIR --polarity
 
 DIR holds one repository for each list, as for `score_claims.py`. A list names the places that a reader
 judged, among the first thirty of some version, and what those that belong in no plan are instead. What nobody
-judged is counted apart.
+judged is counted apart. With `--polarity` it prints how often the polarity is the reader's, for the
+repositories that the rules were fitted to and for those held out.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from refute.repository.scoring import read_rows
 
 FIRST, ENOUGH = 30, 24
 IN_PLAN = 2  # the least grade of a claim that belongs in a plan
-JUDGED = Path(__file__).parents[1] / "tests" / "repository" / "gold" / "first"
+GOLD = Path(__file__).parents[1] / "tests" / "repository" / "gold"
+JUDGED = GOLD / "first"
 
 
 def main() -> None:
@@ -32,12 +35,18 @@ def main() -> None:
     parser.add_argument("--repositories", type=Path, required=True)
     parser.add_argument("--judged", type=Path, default=JUDGED)
     parser.add_argument("--noise", action="store_true", help="count what the others are")
+    parser.add_argument(
+        "--polarity", action="store_true", help="print how often the polarity is the reader's"
+    )
     asked = parser.parse_args()
+    if asked.polarity:
+        for half in ("fitted", "held-out"):
+            print(f"{half}: {polarity_told(GOLD / 'polarity' / half, asked.repositories)}")
+        return
     sums, kinds = Counter[str](), Counter[str]()
     for listed in sorted(asked.judged.glob("*.jsonl")):
-        place = asked.repositories / listed.stem
-        place = place / "repo" if (place / "repo").is_dir() else place
-        if not place.is_dir():
+        place = place_of(listed, asked.repositories)
+        if place is None:
             continue
         rows = read_rows(listed)
         said = {(row["path"], row["line"]): row for row in rows}
@@ -58,6 +67,42 @@ def main() -> None:
     print(f"{ENOUGH} or more of the first {FIRST}: {sums['with 24']} of {sums['repositories']} repositories")
     if asked.noise:
         print("not in a plan: " + ", ".join(f"{kind} {count}" for kind, count in kinds.most_common()))
+
+
+def place_of(listed: Path, repositories: Path) -> Path | None:
+    """The repository of a list, a checkout or a bare one; None where there is none."""
+    place = repositories / listed.stem
+    place = place / "repo" if (place / "repo").is_dir() else place
+    return place if place.is_dir() else None
+
+
+def polarity_told(folder: Path, repositories: Path) -> str:
+    """In words, how often the polarity is the reader's; what is no claim any more is counted."""
+    sums = Counter[str]()
+    kinds = Counter[tuple[str, bool]]()
+    for listed in sorted(folder.glob("*.jsonl")):
+        place = place_of(listed, repositories)
+        if place is None:
+            sums["without a repository"] += 1
+            continue
+        rows = read_rows(listed)
+        with open_repository(place, revision=rows[0]["commit"]) as snapshot:
+            found = {(row.path, row.line, row.end_line): row for row in extract_claims(snapshot).claims}
+        for row in rows:
+            claim = found.get((row["path"], row["line"], row["end_line"]))
+            if claim is None:
+                sums["no claim"] += 1
+            else:
+                kinds[row["polarity"], claim.polarity == row["polarity"]] += 1
+    right = sum(count for (_, same), count in kinds.items() if same)
+    by_kind = ", ".join(
+        f"{kind} {kinds[kind, True]} of {kinds[kind, True] + kinds[kind, False]}"
+        for kind in dict.fromkeys(kind for (kind, _), _ in kinds.most_common())
+    )
+    return (
+        f"{right} of {kinds.total()} right, {100 * right / max(kinds.total(), 1):.0f} % ({by_kind}); "
+        f"{sums['no claim']} are no claim now, {sums['without a repository']} lists without a repository"
+    )
 
 
 def counted(judged: Sequence[Mapping[str, Any] | None]) -> Counter[str]:

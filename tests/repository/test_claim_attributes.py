@@ -12,7 +12,7 @@ from refute.repository.claims import extract_claims
 from refute.repository.falsifiers import falsifier_of
 from refute.repository.mirror import open_repository
 from refute.repository.models import ClaimSet
-from refute.repository.weighing import threshold_of
+from refute.repository.weighing import threshold_of, weigh
 from tests.repository.repositories import commit_files
 
 
@@ -121,3 +121,33 @@ def test_what_is_remembered_depends_on_every_module_that_reads() -> None:
             module = str(node.module) if isinstance(node, ast.ImportFrom) else ""
             waiting += [module.rpartition(".")[2]] if module.startswith("refute.repository.") else []
     assert reached - {"fingerprint"} == set(fingerprint._READERS)
+
+
+def test_a_mapping_on_one_line_describes_an_interface(tmp_path: Path) -> None:
+    document = (
+        "openapi: 3.0.0\n"
+        "components:\n"
+        "  schemas:\n"
+        '    Lease: {type: object, description: "A lease must never have two holders, even if a node fails."}\n'
+        "    Lock: { type: object, description: 'A client''s lock is released when its session expires.' }\n"
+        "    Write: {description: An acknowledged write is never lost unless the disk fails, type: object}\n"
+    )
+    found = claims(tmp_path / "a", {"openapi.yaml": document})
+    assert {claim.symbol: (claim.sentence, claim.line) for claim in found.claims} == {
+        "Lease": ("A lease must never have two holders, even if a node fails.", 4),
+        "Lock": ("A client's lock is released when its session expires.", 5),
+        "Write": ("An acknowledged write is never lost unless the disk fails", 6),
+    }
+    assert found.withheld == 0
+
+
+def test_a_balance_of_an_account_is_no_matter_of_fairness(tmp_path: Path) -> None:
+    said = "The balance of an account must never be negative.\n\n# Load\n\nPartitions are always evenly balanced among consumers.\n"
+    found = claims(tmp_path / "a", {"README.md": said})
+    assert {claim.line: claim.category for claim in found.claims}[1] == "safety"
+    assert {claim.line: claim.category for claim in found.claims}[5] == "fairness"
+
+
+@pytest.mark.parametrize("state", ["becomes a candidate", "becomes the new leader", "become follower"])
+def test_what_a_node_becomes_is_weighed(state: str) -> None:
+    assert weigh(f"A follower that hears nothing from the leader {state}.") is not None

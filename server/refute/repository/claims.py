@@ -20,6 +20,7 @@ from refute.repository.learned_worth import by_learned_worth
 from refute.repository.lexicon import CATEGORIES
 from refute.repository.models import Claim, ClaimSet, Place, Threshold
 from refute.repository.notices import notices
+from refute.repository.polarity import polarity_of
 from refute.repository.ranking import Candidate, candidates, ranked
 from refute.repository.related_tests import TestIndex
 from refute.repository.sentences import words_of
@@ -27,7 +28,7 @@ from refute.repository.snapshot import RepositorySnapshot
 from refute.repository.store import FactStore
 from refute.repository.survey import Survey, survey
 from refute.repository.telling_code import RULES as CODE_RULES
-from refute.repository.weighing import conditions_of, default_of, polarity_of, threshold_of
+from refute.repository.weighing import conditions_of, default_of, threshold_of
 
 _MOST_COMPARED = 6000
 MOST_SHOWN, LEAST_SHOWN = 40, 15
@@ -147,8 +148,8 @@ class _Quotes:
             return None
         text = "\n".join(lines[line - 1 : end_line])
         shown = plain(text) if path.endswith(".json") else text
-        if path.endswith(".sql"):
-            shown = text.replace("''", "'")  # as a string of SQL writes an apostrophe
+        if path.endswith((".sql", ".yaml", ".yml")):
+            shown = text.replace("''", "'")  # as a string of SQL or YAML writes an apostrophe
         alike = _in_order(sentence, shown) or _in_order(_MARKS.sub("", sentence), _MARKS.sub("", text))
         return text if alike else None
 

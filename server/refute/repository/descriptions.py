@@ -12,6 +12,11 @@ _INTERFACE = re.compile(
 )
 _IN_JSON = re.compile(r"\"(?:description|summary)\"\s*:\s*\"((?:[^\"\\]|\\.){12,2000})\"")
 _IN_YAML = re.compile(r"^(\s*)(?:- )?(?:description|summary):\s*(.*)$")
+_IN_FLOW = re.compile(
+    r"[{,]\s*[\"']?(?:description|summary)[\"']?\s*:\s*"
+    r"(?:\"((?:[^\"\\]|\\.){12,2000})\"|'((?:[^']|''){12,2000})'|([^\s\"'{}\[\],][^\"{}\[\],]{11,2000}))"
+)
+_NAMED_FLOW = re.compile(r"^\s*(?:- )?[\"']?([\w/{}.$-]{2,60})[\"']?\s*:\s*\{")
 _NAMED = re.compile(r"^\s*[\"']?([\w/{}.$-]{2,60})[\"']?:\s*$|\"([\w/{}.$-]{2,60})\"\s*:\s*\{")
 _SCHEMA_COMMENT = re.compile(
     r"\bCOMMENT\s+ON\s+(?:MATERIALIZED\s+)?\w+\s+([\w.\"]+)[^']{0,80}\bIS\s+E?'", re.I
@@ -73,9 +78,18 @@ def descriptions_in(lines: Sequence[str], language: str) -> Iterator[Description
                 if text:
                     yield Description(text, symbol)
                 continue
-            named = _NAMED.match(line)
+            named = _NAMED.match(line) or _NAMED_FLOW.match(line)
+            of_this_line = named.group(1) if named else ""
+            for found in _IN_FLOW.finditer(line):
+                yield Description(((index + 1, _flow_text(found)),), of_this_line or symbol)
         if named:
-            symbol = named.group(1) or named.group(2) or symbol
+            symbol = next((name for name in named.groups() if name), symbol)
+
+
+def _flow_text(found: re.Match[str]) -> str:
+    """The scalar of a mapping on one line, however it is quoted."""
+    double, single, bare = found.groups()
+    return plain(double) if double else single.replace("''", "'") if single else str(bare).strip()
 
 
 def _yaml_text(

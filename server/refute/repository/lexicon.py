@@ -28,7 +28,7 @@ _WORDS: dict[str, dict[float, str]] = {
     "safety": {
         3: "linearizab* linearisab* mutual-exclusion consisten* inconsisten* split-brain splitbrain invariant* fencing fenced diverge* "
            "corrupt* conflict* byzantine equivocat* finaliz* finality unsafe agreement consensus",
-        2: "drift deterministic quorum* majority stale* staleness term terms epoch epochs leader leaders leadership commit commits committed committing "
+        2: "balance balances overdraw* drift deterministic quorum* majority stale* staleness term terms epoch epochs leader leaders leadership commit commits committed committing "
            "uncommitted overwrit* checksum* checksums crc integrity safe safety safely tamper* "
            "vote votes voted voter exclusive mutual lock locks lease leases primary master safely lost-update",
         1: "replica replicas replicat* state log logs index match mismatch violat* wrong diverging primaries read reads index valid",
@@ -101,7 +101,7 @@ _WORDS: dict[str, dict[float, str]] = {
     },
     "fairness": {
         3: "fair fairly fairness starve starved starves starvation noisy neighbor round-robin weighted weight weights unfair",
-        2: "priority priorities evenly balance* balanced share shares sharing share proportion* rate-limit* "
+        2: "priority priorities evenly balanced balancing balancer* load-balanc* share shares sharing share proportion* rate-limit* "
            "throttl* strict per-user group groups distribute* spread",
         1: "queue queues consumers",
     },
@@ -135,7 +135,8 @@ GUARANTEES: tuple[tuple[str, float, str], ...] = (
     ("acts", 1.0, r"\b(rejects?|refuses?|steps? down|fails?|panics?|aborts?|discards?|drops?|ignores?|expires?|redelivers?|retries|"
                   r"rolls? back|blocks?|waits?|stops?|terminates?|shuts? down|survives?|tolerates?|recovers?|restores?|detects?|"
                   r"acknowledges?|confirms?|persists?|flushes|commits?|releases?|acquires?|revokes?|evicts?|reverts?|reconnects?|"
-                  r"promotes?|elects?|times? out|requeues?|throttles?|limits?|enforces?|provides?|supports?|allows?|works?)\b"),
+                  r"promotes?|elects?|times? out|requeues?|throttles?|limits?|enforces?|provides?|supports?|allows?|works?|"
+                  r"becomes? (?:an? |the )?(?:new )?(?:candidate|leader|follower|primary|master|replica|standby|read-?only|unavailable))\b"),
     ("warning", 1.4, r"\b(warning|caution|danger\w*|important|beware|caveat|note that|careful|NOTE)\b"),
     ("comparison", 1.2, r"(?<![-<>=])(<=|>=|==|≤|≥|!=)(?![<>=])"),
 )  # fmt: skip

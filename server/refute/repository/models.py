@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from refute.repository.lexicon import Category
-from refute.repository.weighing import Polarity
+from refute.repository.polarity import Polarity
 
 TestStrength = Literal["name only", "asserts", "under fault"]
 ContradictionKind = Literal[

@@ -1,4 +1,4 @@
-"""Judges one sentence: how much it promises, about what, in which sense, with which number."""
+"""Judges one sentence: how much it promises, about what, with which number."""
 
 # ruff: noqa: E501  (a table of patterns is read by its rows)
 
@@ -8,15 +8,11 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from refute.repository.lexicon import CATEGORIES, categories_of_word, is_mechanics, promises_in
 from refute.repository.sentences import pieces
 from refute.repository.sieve import Sieve
 
-Polarity = Literal[
-    "guarantee", "negative guarantee", "caller's obligation", "internal invariant", "background"
-]
 _TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:['’-][A-Za-z]+)*")
 _COMPOUNDS = re.compile(
     r"\b(exactly|at least|at most)[ -](once)\b|\b(split)[ -](brain)|\b(out)[ -]of[ -](order)|\b(step)(?:s|ped|ping)?[ -](down)|"
@@ -61,11 +57,6 @@ _NEGATIVE = re.compile(
     r"redelivered|overwritten|corrupted|diverge|block|hang|fail|executed twice|happen)|does not guarantee|do not guarantee|not safe|"
     r"unsafe|not linearizable|not durable|not atomic|best[- ]effort|data loss|without notice|silently|will lose|is lost|are lost|"
     r"no longer guaranteed|not supported|at your own risk|risk of|possible to lose|not idempotent)\b", re.I)  # fmt: skip
-_DUTY = re.compile(
-    r"\b(?:you|user|users|caller|callers|client|clients|application|applications|operator|operators|administrators?|embedder|"
-    r"implementations?|tasks?|jobs?|handlers?|consumers?)\b[^.]{0,50}\b(?:must|should|shall|need|needs|have to|has to|required|responsib\w+)\b|"
-    r"\b(?:it is|is) (?:recommended|your responsibility|the (?:caller|user|application)'s)|\bmake sure\b", re.I)  # fmt: skip
-_INVARIANT = re.compile(r"\binvariants?\b|<=|>=|≤|≥|\bmust (?:be|hold|not be|never)\b|\bassert", re.I)
 _CHATTER = re.compile(
     r"\b(todo|fixme|xxx|hack|let's|lets|we'll|i think|for example|e\.g\.|see (?:also|the|https?|below|above)|click|thanks|tutorial|"
     r"in this (?:section|guide|document|article|example)|copyright|licen[sc]e|pull request|unit test|github|stack overflow|blog|"
@@ -92,22 +83,6 @@ _SIEVE = Sieve(
 )
 
 _TELLING_KINDS = (("guarantee", 0.4), ("never", 0.2), ("default", 0.2), ("comparison", 0.1), ("unless", 0.1))
-_PROMISING_KINDS = frozenset(
-    [
-        "must",
-        "never",
-        "guarantee",
-        "ensure",
-        "always",
-        "only",
-        "cannot",
-        "bound",
-        "loss",
-        "unless",
-        "acts",
-        "comparison",
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,18 +188,6 @@ def category_of(adjusted: Sequence[float]) -> tuple[int, tuple[int, ...]]:
     order = sorted(range(len(adjusted)), key=lambda at: -adjusted[at])
     best = adjusted[order[0]]
     return order[0], tuple(at for at in order[1:3] if adjusted[at] >= max(0.6 * best, 2.0))
-
-
-def polarity_of(text: str, channel: str) -> Polarity:
-    """guarantee, negative guarantee, caller's obligation, internal invariant or background."""
-    if _NEGATIVE.search(text):
-        return "negative guarantee"
-    if _DUTY.search(text):
-        return "caller's obligation"
-    if channel in ("assertion", "code-comment") and _INVARIANT.search(text):
-        return "internal invariant"
-    kinds = {name for name, _ in promises_in(text)}
-    return "guarantee" if kinds & _PROMISING_KINDS else "background"
 
 
 def threshold_of(text: str) -> tuple[str, str] | None:
