@@ -129,4 +129,4 @@ def test_a_module_that_is_replaced_without_a_version_is_another(tmp_path: Path) 
 
 def test_the_word_example_is_a_word() -> None:
     assert [role_of(path) for path in ("a/example.go", "a/example_a.go", "a/DemoServer.java", "samples/a.py")] == ["example"] * 4  # fmt: skip
-    assert [role_of(path) for path in ("a/examples2.go", "a/samples.py", "com/example/A.java")] == ["example", "code", "code"]  # fmt: skip
+    assert [role_of(path) for path in ("a/examples2.go", "a/samples.py", "src/com/example/A.java", "dotnet/samples/A.cs")] == ["example", "code", "code", "example"]  # fmt: skip

@@ -36,6 +36,7 @@ from refute.repository.test_cases import TestCase, tests_in
 
 _LONGEST_LINE = 20_000
 _TESTS_BESIDE_CODE = frozenset({"rust", "zig"})
+_NOT_PARSED = Syntax((), (), broken=False)
 _SCANNED = COMMENTED | INTERFACES | SETTINGS | {"make", "docker", "jsonnet"}
 _TOLD_BY_ITS_CODE = GRAMMARS | COMMENTED | {"sql"}
 
@@ -142,9 +143,9 @@ def _facts_of_source(text: str, lines: list[str], language: str, role: str) -> F
 def _statements_of_source(
     text: str, lines: list[str], language: str, role: str, syntax: Syntax
 ) -> Iterator[Statement]:
-    if syntax.comments:
+    if syntax is not _NOT_PARSED:
         yield from in_parsed_comments(lines, language, syntax)
-    elif language in _SCANNED or language in GRAMMARS:
+    elif language in _SCANNED | GRAMMARS:
         yield from in_scanned_comments(lines, language)
     yield from in_descriptions(lines, text, language)
     if role != "test":
@@ -154,17 +155,16 @@ def _statements_of_source(
 
 
 def _syntax_of(text: str, language: str) -> tuple[Syntax, tuple[str, ...]]:
-    nothing = Syntax((), (), False)
     if language in COMMENTED:
-        return nothing, ("no grammar",)
+        return _NOT_PARSED, ("no grammar",)
     if language not in GRAMMARS:
-        return nothing, ()
+        return _NOT_PARSED, ()
     try:
         syntax = read_syntax(text.encode("utf-8"), language)
     except SlowSyntaxError:
-        return nothing, ("syntax that takes too long to parse",)
+        return _NOT_PARSED, ("syntax that takes too long to parse",)
     except (ImportError, OSError, ValueError) as error:
-        return nothing, (f"no grammar ({type(error).__name__})",)
+        return _NOT_PARSED, (f"no grammar ({type(error).__name__})",)
     return syntax, ("syntax errors",) if syntax.broken else ()
 
 

@@ -87,7 +87,7 @@ _EXAMPLE = re.compile(
     r"cookbook|blog|community|talks|meetings?)(/|[^/]*$)", re.I)  # fmt: skip
 # of code, the whole word: a sampler and a demotion are none, and neither is the package `com.example`
 _EXAMPLE_OF_CODE = re.compile(
-    r"(^|/)(?<!com/)(?<!org/)(?<!net/)(examples?|samples?|demos?|tutorials?|quickstart|playground|snippets|myapp|cookbook)/|"
+    r"(^|/)(?<!/com/)(?<!/org/)(?<!/net/)(examples?|samples?|demos?|tutorials?|quickstart|playground|snippets|myapp|cookbook)/|"
     r"(^|/)(examples?|demos?)((?-i:[^a-z/])[^/]*)?$", re.I)  # fmt: skip
 _TOOLING = re.compile(
     r"(^|/)(tools?|scripts?|hack|ci|benchmarks?|bench|perf|([\w-]*-)?contrib|utils?|dev|build|cmake|packaging|deploy|"
