@@ -68,7 +68,7 @@ def test_all_places_of_one_sentence_are_named(tmp_path: Path) -> None:
 def test_a_test_that_jobs_run_says_so_in_the_text(tmp_path: Path) -> None:
     test = "package a\n\nfunc TestAcknowledgedWriteIsNeverLost(t *testing.T) {\n\tif lost { t.Fatal() }\n}\n"
     files = {"README.md": "An acknowledged write is never lost.\n", "a_test.go": test}
-    assert "(a_test.go:3, asserts)" in claims(tmp_path / "a", files).text()
+    assert "(a_test.go:3, asserts, CI unknown)" in claims(tmp_path / "a", files).text()
     job = "on: push\njobs:\n  test:\n    steps:\n    - run: go test ./...\n"
     assert "(a_test.go:3, asserts, in CI)" in claims(tmp_path / "a", {".github/workflows/ci.yml": job}).text()
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from refute.repository.ci_reach import TestsInCi
 from refute.repository.claims import claims_of
 from refute.repository.differences import Change, changes_between, ends_of
 from refute.repository.facts import FileFacts
@@ -54,7 +55,7 @@ def scope_change(snapshot: RepositorySnapshot, change: str) -> ChangeScope:
     symbols = {name for file in files if file.role in ("code", "interface") for name in file.symbols}
     claims = _touched_claims(snapshot, surveyed, changes)
     surfaces = _surfaces(changes, by_path)
-    tests = _tests(surveyed, symbols, files)
+    tests = _tests(snapshot, surveyed, symbols, files)
     callers = _callers(snapshot, surveyed, symbols, {file.path for file in files})
     needed, why = judge(files, claims, surfaces)
     notes = list(ends.notes)
@@ -202,9 +203,12 @@ def _surfaces(changes: Sequence[Change], by_path: dict[str, tuple[SourceFile, Fi
     return found[:60]
 
 
-def _tests(surveyed: Survey, symbols: set[str], files: Sequence[ChangedFile]) -> list[RelatedTest]:
+def _tests(
+    snapshot: RepositorySnapshot, surveyed: Survey, symbols: set[str], files: Sequence[ChangedFile]
+) -> list[RelatedTest]:
     """Tests that changed, and tests whose name holds the name of a changed symbol."""
     changed = {file.path: file for file in files if file.role == "test"}
+    in_ci = TestsInCi(snapshot)
     short = {name.rsplit(".", 1)[-1].lower() for name in symbols if len(name.rsplit(".", 1)[-1]) > 5}
     found = []
     for file, facts in surveyed.files:
@@ -215,9 +219,15 @@ def _tests(surveyed: Survey, symbols: set[str], files: Sequence[ChangedFile]) ->
             plain = case.name.lower().replace("_", "").replace(" ", "")
             if touched or any(name.replace("_", "") in plain for name in short):
                 place = Place(path=file.path, line=case.line, end_line=case.end_line)
-                found.append(
-                    (not touched, RelatedTest(name=case.name, place=place, strength=strength_of(case)))
+                reach = in_ci.of(file.path)
+                test = RelatedTest(
+                    name=case.name,
+                    place=place,
+                    strength=strength_of(case),
+                    in_ci=reach.answer,
+                    ci=reach.by,
                 )
+                found.append((not touched, test))
     found.sort(key=lambda row: (row[0], row[1].place.path, row[1].place.line))
     return [test for _, test in found[:60]]
 

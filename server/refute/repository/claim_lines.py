@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from refute.repository.models import Claim, RelatedTest
 
 QUOTATION_CHARACTERS = 320
+_MOST_JOBS = 6
+IN_CI = {"yes": "in CI", "no": "not in CI", "unknown": "CI unknown"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,22 @@ def _states_default(default: str, quotation: str) -> bool:
 
 def _test(test: RelatedTest, width: Width) -> str:
     where = f"{test.place.path}:{test.place.line}, " if width.test_place else ""
-    return f"{test.name[: width.test_name]} ({where}{test.strength}{', in CI' if test.in_ci else ''})"
+    return f"{test.name[: width.test_name]} ({where}{test.strength}, {IN_CI[test.in_ci]})"
+
+
+def ci_lines(shown: Iterable[Claim]) -> list[str]:
+    """What runs the tests that are named, or why that cannot be told, by the ranks of their claims."""
+    ranks: dict[str, dict[int, None]] = {}
+    for claim in shown:
+        for test in claim.related_tests[: _WIDEST.tests]:
+            if test.ci:
+                said = test.ci if test.in_ci == "yes" else f"cannot be told ({test.ci})"
+                ranks.setdefault(said, {})[claim.rank] = None
+    rows = [f"  {', '.join(map(str, numbers))}: {by}" for by, numbers in ranks.items()]
+    kept = rows[:_MOST_JOBS] + (
+        [f"  {len(rows) - _MOST_JOBS} more in the JSON"] if len(rows) > _MOST_JOBS else []
+    )
+    return ["run in CI (by rank):", *kept] if rows else []
 
 
 def falsifier_lines(shown: Iterable[Claim]) -> list[str]:

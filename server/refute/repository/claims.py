@@ -64,9 +64,8 @@ def extract_claims(snapshot: RepositorySnapshot, *, top: int | None = None, keep
                 }
             )
     found = claims_of(snapshot, survey(snapshot), top=top, keep=keep)
-    if not found.left_out.get("missing objects"):  # else they may be there the next time
-        with FactStore(snapshot.cache) as store:
-            store.put_many([(key, found.model_dump_json())])
+    with FactStore(snapshot.cache) as store:
+        store.put_many([(key, found.model_dump_json())])
     return found
 
 
@@ -99,7 +98,7 @@ def claims_of(
     rows = candidates(surveyed.files)
     clusters = near_duplicates(by_learned_worth(rows[:_MOST_COMPARED]))
     order = ranked(clusters, keep)
-    tests = TestIndex(surveyed.files)
+    tests = TestIndex(snapshot, surveyed.files)
     quotes = _Quotes(snapshot, order)
     claims: list[Claim] = []
     withheld = 0

@@ -62,12 +62,17 @@ class Falsifier(Fact):
 
 
 class RelatedTest(Fact):
-    """An existing test that seems to be about the claim, and how much its text shows that it checks."""
+    """An existing test that seems to be about the claim, and how much its text shows that it checks.
+
+    `in_ci` says whether a job on push, pull request or a schedule runs a command that reaches it; `ci` is the
+    line of that job, or why it cannot be told.
+    """
 
     name: str
     place: Place
     strength: TestStrength
-    in_ci: bool = False
+    in_ci: Literal["yes", "no", "unknown"] = "unknown"
+    ci: str = ""
 
 
 class Claim(Fact):

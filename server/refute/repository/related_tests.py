@@ -6,10 +6,11 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
+from refute.repository.ci_reach import TestsInCi
 from refute.repository.facts import FileFacts
-from refute.repository.file_kinds import role_of
 from refute.repository.models import Place, RelatedTest, TestStrength
 from refute.repository.sentences import stems_of
+from refute.repository.snapshot import RepositorySnapshot
 from refute.repository.source_file import SourceFile
 from refute.repository.statement import Statement
 from refute.repository.test_cases import TestCase
@@ -30,12 +31,11 @@ class TestIndex:
 
     __test__ = False
 
-    def __init__(self, files: Iterable[tuple[SourceFile, FileFacts]]) -> None:
+    def __init__(self, snapshot: RepositorySnapshot, files: Iterable[tuple[SourceFile, FileFacts]]) -> None:
         self._cases: list[tuple[str, TestCase, frozenset[str]]] = []
         self._by_stem: dict[str, list[int]] = defaultdict(list)
-        self.in_ci = False
+        self._in_ci = TestsInCi(snapshot)
         for file, facts in files:
-            self.in_ci = self.in_ci or role_of(file.path) == "ci"
             for case in facts.tests:
                 stems = stems_of(case.name) - {"test"}
                 for stem in stems:
@@ -68,9 +68,11 @@ class TestIndex:
 
     def _shown(self, at: int) -> RelatedTest:
         path, case, _ = self._cases[at]
+        reach = self._in_ci.of(path)
         return RelatedTest(
             name=case.name,
             place=Place(path=path, line=case.line, end_line=case.end_line),
             strength=strength_of(case),
-            in_ci=self.in_ci,
+            in_ci=reach.answer,
+            ci=reach.by,
         )

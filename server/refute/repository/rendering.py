@@ -6,7 +6,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from refute.repository.claim_lines import claim_lines, claims_as_lines, falsifier_lines, first_of, quoted
+from refute.repository.claim_lines import (
+    IN_CI,
+    ci_lines,
+    claim_lines,
+    claims_as_lines,
+    falsifier_lines,
+    first_of,
+    quoted,
+)
 from refute.repository.models import (
     ChangedFile,
     ChangeScope,
@@ -73,7 +81,7 @@ def claims_text(found: ClaimSet, limit: int, start: int = 0) -> str:
         f"CONTRADICTION ({row.kind}): {row.a} {quoted(row.a_quote, 160)} against {row.b} {quoted(row.b_quote, 160)}. {row.note}"
         for row in found.contradictions
     ]
-    below = falsifier_lines(shown)
+    below = [*falsifier_lines(shown), *ci_lines(shown)]
     tail = [
         f"left out: {_counted(found.left_out)}; withheld because the citation did not match: {found.withheld}"
     ]
@@ -227,8 +235,14 @@ def scope_text(found: ChangeScope, limit: int, start: int = 0) -> str:
     lines += falsifier_lines(found.claims[:_MOST_CLAIMS])
     if found.tests:
         lines.append("tests:")
-    lines += [f"  {test.name[:60]} ({test.place}, {test.strength})" for test in found.tests[:_MOST_TESTS]]
+    lines += [
+        f"  {test.name[:60]} ({test.place}, {test.strength}, {IN_CI[test.in_ci]})"
+        for test in found.tests[:_MOST_TESTS]
+    ]
     lines += _more(len(found.tests) - _MOST_TESTS)
+    lines += [
+        f"  CI: {by}" for by in dict.fromkeys(test.ci for test in found.tests[:_MOST_TESTS] if test.ci)
+    ][:6]
     return _bounded(head, lines, [f"left out: {_counted(found.left_out)}"], limit, start)
 
 

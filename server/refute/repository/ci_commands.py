@@ -1,0 +1,450 @@
+"""Follows a command of a job through make targets, scripts of packages and shell scripts to the tests that it runs."""
+
+# ruff: noqa: E501  (a table of patterns is read by its rows)
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from refute.repository.shell_text import Command, commands_in, script_of
+from refute.repository.test_runs import TestRun, runs_of
+
+_DEEPEST, _MOST_COMMANDS = 8, 4_000
+# what stands before a command and changes nothing of what it runs; the number of words that follow belong to it
+_WRAPPERS = {
+    "sudo": 0, "env": 0, "nohup": 0, "nice": 0, "command": 0, "xvfb-run": 0, "timeout": 1, "gtimeout": 1, "retry": 0, "unbuffer": 0, "stdbuf": 0, "catchsegv": 0,
+    "npx": 0, "bunx": 0, "nyc": 0, "c8": 0, "cross-env": 0, "dotenv": 0, "busted": 0, "winpty": 0, "chronic": 0, "travis_retry": 0, "travis_wait": 0, "eval": 0, "script": 0, "valgrind": 0, "setarch": 0,
+    "run_with_retries": 0, "ionice": 0, "taskset": 1, "tsc-watch": 0, "gotestsum": 0, "ibazel": 0,
+}  # fmt: skip
+_PAIRS = {("bundle", "exec"), ("poetry", "run"), ("uv", "run"), ("pipenv", "run"), ("pdm", "run"), ("hatch", "run"), ("rye", "run"), ("pnpm", "exec"), ("yarn", "exec"),
+          ("npm", "exec"), ("mise", "exec"), ("asdf", "exec"), ("coverage", "run"), ("micromamba", "run"), ("conda", "run"), ("opam", "exec"), ("doppler", "run"), ("rustup", "run"), ("composer", "exec")}  # fmt: skip
+# programs that run no tests of the repository, whatever they are given
+_HARMLESS_PROGRAMS = """
+    : . [ [[ test true false set export unset read echo printf cat tee head tail grep egrep sed awk cut sort uniq tr wc find xargs ls cp mv rm mkdir rmdir ln touch chmod chown pwd cd
+    exit return break continue shift local declare readonly trap wait kill sleep date basename dirname realpath readlink which type hash source alias ulimit umask seq expr diff cmp mktemp install
+    case esac in for fi done function select let df du free ps id whoami uname hostname env locale nproc lscpu getconf sysctl mount umount swapon dd truncate fallocate sync stat file md5sum sha256sum shasum
+    git gh hub curl wget tar unzip zip gzip gunzip xz zstd 7z jq yq apt apt-get dpkg yum dnf apk brew port pacman choco scoop winget snap pip pip3 pipx conda gem nvm rbenv pyenv rustup corepack n asdf sdk
+    docker-machine systemctl service ssh scp rsync ssh-keygen gpg openssl keytool aws gcloud az kubectl helm terraform vault codecov bash_codecov coveralls goveralls sonar-scanner gcov lcov gcovr genhtml kcov
+    golangci-lint gofmt goimports gofumpt staticcheck govulncheck revive buf protoc shellcheck shfmt yamllint actionlint hadolint markdownlint mdl typos codespell black ruff flake8 isort mypy pylint pyright bandit
+    eslint prettier tsc standard xo tslint rubocop standardrb brakeman yard rdoc clang-format clang-tidy cppcheck cmake meson ninja autoreconf autoconf automake libtoolize gcc g++ clang clang++ cc ld ldconfig
+    javac jar java rustc rustfmt cargo-deny cargo-audit mdbook mkdocs sphinx-build hugo jekyll asciidoctor doxygen pre-commit reuse addlicense licensed dependabot semgrep trivy snyk cosign syft goreleaser ko
+    lerna-publish semantic-release twine poetry-publish vcpkg conan iptables ip tc ethtool modprobe udevadm adduser useradd usermod groupadd su-exec redis-cli redis-server psql createdb createuser pg_ctl pg_isready mysql mysqladmin mongo mongod
+    netstat ss nc lsof telnet ping dig nslookup cygpath setx powershell-null pkg-config ccache sccache gcloud-auth nix-env nix-channel cachix strace rimraf madge vitepress typedoc epmd shx ncc esbuild rollup webpack vite bsc cspell jsdoc rescript del-cli mkdirp pino-pretty
+"""
+_HARMLESS = frozenset(_HARMLESS_PROGRAMS.split())
+_HARMLESS_FIRST = {
+    "npm": r"ci|i|install|publish|pack|audit|cache|config|set|version|link|login|root|prune|rebuild|dedupe|update|-v|--version|view",
+    "yarn": r"install|add|config|cache|--.*|global|set|version|publish|link|why|dlx",
+    "pnpm": r"install|i|add|config|publish|store|setup|--version|fetch", "bun": r"install|i|add|--version",
+    "bundle": r"install|config|update|add|lock|--version|check", "composer": r"install|update|require|config|validate|dump-autoload|global|self-update|remove|create-project|--version|normalize|audit|show",
+    "poetry": r"install|config|lock|build|publish|check|--version|add|self|env|export", "uv": r"sync|pip|venv|lock|build|publish|tool|python|export|--version", "pdm": r"install|sync|lock|build",
+    "docker": r"login|push|pull|tag|images|image|ps|logs|version|info|buildx|build|network|volume|manifest|inspect|rm|rmi|stop|kill|system|save|load|cp|start",
+    "docker-compose": r"up|down|pull|build|logs|ps|stop|rm|version|config|start", "lein": r"deps|jar|uberjar|install|deploy|check|with-profiles?|cljfmt|eastwood",
+    "rebar3": r"compile|deps|dialyzer|xref|hex|edoc|fmt|lint|get-deps|update|as|escriptize|release|tar|tree|unlock|upgrade|hank", "hatch": r"build|version|env",
+}  # fmt: skip
+_STYLE = re.compile(r"lint|format|style|licen[cs]e|headers?\b|spell|docs?\b|changelog|release|publish|deploy|install|setup|build|download|package|notice|label|version|fmt|dependenc|cleanup|clean[-_.]|upload|bump|assign|tag|notify|typecheck|type-check|prepare|generate|codegen", re.I)  # fmt: skip
+
+
+@dataclass
+class Followed:
+    """What a step was found to run: tests, and why something of it is not known."""
+
+    runs: list[TestRun] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    commands: int = 0
+
+
+class Follower:
+    """Resolves commands with the texts of build files and scripts; `paths` is every file of the repository."""
+
+    def __init__(self, texts: Mapping[str, str], paths: frozenset[str]) -> None:
+        self._texts = texts
+        self._paths = paths
+        self._known: dict[tuple[str, str, str], Followed] = {}
+
+    def follow(self, text: str, folder: str) -> Followed:
+        """The tests that shell text runs when it begins in the folder."""
+        key = ("", folder, text)
+        if key not in self._known:
+            found = Followed()
+            self._script(text, folder, {}, found, 0)
+            self._known[key] = found
+        return self._known[key]
+
+    def _script(
+        self, text: str, folder: str, variables: Mapping[str, str], found: Followed, depth: int
+    ) -> None:
+        if depth > _DEEPEST:
+            found.unknown.append("one calls another too often to follow")
+            return
+        script = script_of(text)
+        self._commands(script.text, script.functions, folder, variables, found, depth)
+
+    def _commands(
+        self, text: str, functions: Mapping[str, str], folder: str, variables: Mapping[str, str], found: Followed, depth: int
+    ) -> None:  # fmt: skip
+        for command in commands_in(text, folder, variables):
+            found.commands += 1
+            if found.commands > _MOST_COMMANDS:
+                found.unknown.append("more commands than are followed")
+                return
+            words = _unwrapped(command.words)
+            if not words:
+                continue
+            if words[0] in functions and depth <= _DEEPEST:
+                others = {name: body for name, body in functions.items() if name != words[0]}
+                self._commands(
+                    functions[words[0]], others, command.folder, command.variables, found, depth + 1
+                )
+            else:
+                self._command(words, command, found, depth)
+
+    def _command(self, words: list[str], command: Command, found: Followed, depth: int) -> None:
+        folder = command.folder
+        name = words[0].rsplit("/", 1)[-1]
+        if name in ("bash", "sh", "zsh") and "-c" in words[1:-1]:
+            self._script(words[words.index("-c") + 1], folder, command.variables, found, depth + 1)
+            return
+        if name in _HARMLESS or (
+            name in _HARMLESS_FIRST
+            and re.fullmatch(_HARMLESS_FIRST[name], words[1] if len(words) > 1 else "install")
+        ):
+            return
+        runs = runs_of(words, folder) if not words[0].startswith("$") else None
+        if runs is not None:
+            if folder == "?" and runs:
+                found.unknown.append(f"where `{_shown(words)}` runs")
+            else:
+                found.runs += runs
+            return
+        if words[1:2] == ["="] or re.fullmatch(r"[A-Z]\w+-[A-Z]\w+", name):
+            return  # PowerShell: an assignment, a cmdlet
+        asked = _ASKED.get(name)
+        if asked is not None:
+            asked(self, words[1:], command, found, depth)
+        elif name == "cargo" and words[1:2] == ["xtask"]:
+            found.unknown.append(f"what `{_shown(words)}` runs is decided in xtask")
+        else:
+            self._file(words, command, found, depth)
+
+    def _file(self, words: list[str], command: Command, found: Followed, depth: int) -> None:
+        """A script of the repository, or a program that is not known."""
+        rest = (
+            [word for word in words[1:] if not word.startswith("-")]
+            if words[0]
+            in (
+                "bash",
+                "sh",
+                "zsh",
+                "python",
+                "python3",
+                "ruby",
+                "node",
+                "perl",
+                "tclsh",
+                "pwsh",
+                "deno",
+                "escript",
+                "php",
+            )
+            else words
+        )
+        file = rest[0] if rest else ""
+        path = (
+            posixpath.normpath(posixpath.join(command.folder or ".", file))
+            if "$" not in file and command.folder != "?"
+            else ""
+        )
+        if path in self._paths:
+            text = self._texts.get(path, "")
+            first = text.partition("\n")[0]
+            if path.endswith((".sh", ".bash")) or re.match(r"#!.*\b(?:ba|z|da)?sh\b", first):
+                self._script(text, command.folder, command.variables, found, depth + 1)
+            elif not _STYLE.search(path):
+                found.unknown.append(f"what {path} runs is decided as it runs")
+            return
+        if "/" not in words[0] and not words[0].startswith("$") and _STYLE.search(words[0]):
+            return
+        if words[0] == "?" or not re.fullmatch(r"[\w./+-]*[$]?[\w./{}+-]*", words[0]):
+            found.unknown.append(f"`{_shown(words)}` cannot be read")
+        elif not (_STYLE.search(file) and "$" not in file):
+            found.unknown.append(f"what `{_shown(words)}` runs is not in this repository")
+
+    def _make(self, arguments: list[str], command: Command, found: Followed, depth: int) -> None:
+        folder, name = command.folder, ""
+        goals, variables = [], dict(command.variables)
+        rest = iter(arguments)
+        for word in rest:
+            if word in ("-C", "--directory"):
+                folder = posixpath.normpath(posixpath.join(folder or ".", next(rest, "?")))
+            elif word.startswith("-C") and len(word) > 2:
+                folder = posixpath.normpath(posixpath.join(folder or ".", word[2:]))
+            elif word in ("-f", "--file", "--makefile"):
+                name = next(rest, "")
+            elif word in ("-j", "-l", "-o", "-W"):
+                following = next(rest, "")
+                if following and not following.isdigit() and not following.startswith(("$", "-")):
+                    goals.append(following)
+            elif "=" in word and not word.startswith("-"):
+                variables[word.partition("=")[0]] = word.partition("=")[2]
+            elif not word.startswith("-"):
+                goals.append(word)
+        folder = "" if folder == "." else folder
+        names = [name] if name else ["GNUmakefile", "makefile", "Makefile"]
+        path = next(
+            (
+                where
+                for one in names
+                if (where := posixpath.normpath(posixpath.join(folder or ".", one))) in self._texts
+            ),
+            "",
+        )
+        if not path:
+            if not goals or not all(_STYLE.search(goal) or goal == "all" for goal in goals):
+                found.unknown.append(f"`make {' '.join(goals)}` has no Makefile in {folder or 'the root'}")
+            return
+        text = self._with_included(path)
+        for goal in goals or [""]:
+            self._target(text, path, goal, folder, variables, found, depth + 1, set())
+
+    def _with_included(self, path: str) -> str:
+        text = self._texts[path]
+        for included in re.findall(r"^-?include\s+([\w./ -]+)$", text, re.M):
+            for name in included.split():
+                where = posixpath.normpath(posixpath.join(posixpath.dirname(path) or ".", name))
+                text += "\n" + self._texts.get(where, "")
+        return text
+
+    def _target(
+        self, text: str, path: str, goal: str, folder: str, variables: Mapping[str, str], found: Followed, depth: int, seen: set[str]
+    ) -> None:  # fmt: skip
+        if goal in seen or depth > _DEEPEST:
+            return
+        seen.add(goal)
+        known = {
+            match.group(1): match.group(2).strip()
+            for match in re.finditer(r"^(?:export\s+)?([A-Za-z_]\w*)\s*[?:]?=\s*(.*)$", text, re.M)
+        } | dict(variables)
+        rules = list(_rules(text))
+        if not goal:
+            goal = next((names[0] for names, _, _ in rules if names and not names[0].startswith(".")), "")
+        matched = [(needed, recipe) for names, needed, recipe in rules if goal in names]
+        if not matched:
+            if not _STYLE.search(goal) and goal not in ("all", ""):
+                found.unknown.append(f"{path} has no target {goal}")
+            return
+        if not any(needed.strip() or recipe for needed, recipe in matched) and not _STYLE.search(goal):
+            found.unknown.append(f"{path} has no recipe of {goal} that can be read")
+        for needed, recipe in matched:
+            for other in _expand(needed, known).split():
+                if any(other in names for names, _, _ in rules):
+                    self._target(text, path, other, folder, variables, found, depth + 1, seen)
+            lines = "\n".join(line.lstrip("@-+ \t") if not joined else line for line, joined in recipe)
+            lines = re.sub(
+                r"\$[({]MAKE[)}]|\$[({]CURDIR[)}]/?", lambda one: "make" if "MAKE" in one[0] else "./", lines
+            )
+            # each line has a shell of its own
+            for line in re.split(r"(?<!\\)\n", _expand(lines, known).replace("$$", "$")):
+                self._script(line, folder, known, found, depth + 1)
+
+    def _package(self, arguments: list[str], command: Command, found: Followed, depth: int) -> None:
+        """A script of package.json, by the name that npm, yarn, pnpm or bun is given."""
+        folder = command.folder
+        words = list(arguments)
+        for option in ("--prefix", "--cwd", "-C", "--dir"):
+            if option in words[:-1]:
+                at = words.index(option)
+                folder = posixpath.normpath(posixpath.join(folder or ".", words[at + 1]))
+                del words[at : at + 2]
+        if any(
+            re.match(r"-w\b|--workspace|--filter|-r$|--recursive|-F$|workspaces?$|foreach$", word)
+            for word in words
+        ):
+            found.unknown.append(f"of which packages `{_shown(arguments)}` runs scripts")
+            return
+        words = [word for word in words if not word.startswith("-") or word == "--"]
+        name = next((word for word in words if word not in ("run", "run-script", "--")), "")
+        name = "test" if name in ("t", "tst") else name
+        path = posixpath.normpath(posixpath.join(folder or ".", "package.json"))
+        scripts = self._scripts(path)
+        extra = words[words.index(name) + 1 :] if name in words else []
+        if name in scripts:
+            for one in (f"pre{name}", name, f"post{name}"):
+                if one in scripts:
+                    more = " ".join(word for word in extra if word != "--") if one == name else ""
+                    self._script(
+                        f"{scripts[one]} {more}",
+                        "" if folder == "." else folder,
+                        command.variables,
+                        found,
+                        depth + 1,
+                    )
+        elif runs := runs_of([name, *extra], folder) if name else []:
+            found.runs += runs
+        elif not _STYLE.search(name) and name:
+            found.unknown.append(f"{path} has no script {name}")
+
+    def _composer(self, arguments: list[str], command: Command, found: Followed, depth: int) -> None:
+        name = next(
+            (word for word in arguments if not word.startswith("-") and word not in ("run", "run-script")), ""
+        )
+        scripts = self._scripts(posixpath.normpath(posixpath.join(command.folder or ".", "composer.json")))
+        if name in scripts:
+            text = re.sub(
+                r"^@(?!php\b)([\w:-]+)", r"composer \1", scripts[name].replace("@php ", "php "), flags=re.M
+            )
+            self._script(text, command.folder, command.variables, found, depth + 1)
+        elif not _STYLE.search(name):
+            found.unknown.append(f"composer has no script {name}")
+
+    def _scripts(self, path: str) -> dict[str, str]:
+        try:
+            held = json.loads(self._texts.get(path, "{}")).get("scripts", {})
+        except (ValueError, AttributeError, RecursionError):
+            return {}
+        found: dict[str, str] = {}
+        for name, value in held.items() if isinstance(held, dict) else ():
+            lines = value if isinstance(value, list) else [value]
+            if all(isinstance(line, str) for line in lines):
+                found[name] = "\n".join(lines)
+        return found
+
+    def _tox(self, _arguments: list[str], command: Command, found: Followed, depth: int) -> None:
+        folder = command.folder
+        text = next((self._texts[where] for name in ("tox.ini", "setup.cfg", "pyproject.toml")
+                     if (where := posixpath.normpath(posixpath.join(folder or ".", name))) in self._texts and (name == "tox.ini" or "tox" in self._texts[where])), "")  # fmt: skip
+        blocks = re.findall(r"^commands\s*=\s*(.*(?:\n[ \t]+.*|\n\s*\n)*)", text, re.M)
+        if not blocks:
+            found.unknown.append("tox has no commands that can be read")
+        for block in blocks:
+            lines = [re.sub(r"^(?:[\w!,.{}-]+\s*:\s+)|^-\s*", "", line.strip()) for line in block.split("\n")]
+            text = "\n".join(
+                re.sub(
+                    r"\{posargs:?([^{}]*)\}|\{\[[^]]*\][^}]*\}|\{env\w*\}/bin/|\{toxinidir\}/?", r"\1", line
+                )
+                for line in lines
+            )
+            self._script(text.replace("\\\n", " "), folder, {}, found, depth + 1)
+
+    def _nox(self, _arguments: list[str], command: Command, found: Followed, depth: int) -> None:
+        text = self._texts.get(posixpath.normpath(posixpath.join(command.folder or ".", "noxfile.py")), "")
+        called = re.findall(r"session\.run\(((?:[^()]|\([^()]*\))*)\)", text)
+        if not called:
+            found.unknown.append("nox has no sessions that can be read")
+        for arguments in called:
+            words = re.findall(r"[\"']([^\"'\n]*)[\"']", arguments)
+            if words:
+                self._command(words, Command(tuple(words), command.folder, 1), found, depth + 1)
+
+    def _rake(self, arguments: list[str], command: Command, found: Followed, _depth: int) -> None:
+        """The tasks of a Rakefile that are known by their classes: RSpec and Minitest."""
+        where = posixpath.normpath(posixpath.join(command.folder or ".", "Rakefile"))
+        text = self._texts.get(where, "")
+        names = [word for word in arguments if not word.startswith("-") and "=" not in word] or ["default"]
+        known = {"rspec": set(re.findall(r"RSpec::Core::RakeTask\.new\(?\s*[:\"']?(\w*)", text)),
+                 "minitest": set(re.findall(r"(?:Rake::TestTask|Minitest::TestTask)\.(?:new|create)\(?\s*[:\"']?(\w*)", text))}  # fmt: skip
+        usual = {"rspec": "spec", "minitest": "test"}
+        for name in names:
+            asked = {name}
+            if name == "default":
+                told = re.search(
+                    r"(?:task|multitask)\s*\(?\s*(?::default|default:|\"default\")\s*(?:=>)?\s*(.*)", text
+                )
+                asked = set(re.findall(r"\w+", told.group(1))) if told else set()
+            hit = False
+            for tool, tasks in known.items():
+                if asked & {task or usual[tool] for task in tasks if task != "do"} or (
+                    asked & {usual[tool]} and "do" in tasks
+                ):
+                    place = posixpath.normpath(posixpath.join(command.folder or ".", usual[tool]))
+                    found.runs.append(TestRun(tool, place, some=not _takes_all(text, usual[tool])))
+                    hit = True
+            if not hit and not _STYLE.search(name):
+                found.unknown.append(f"what `rake {name}` runs is decided in {where}")
+
+    def _container(self, arguments: list[str], command: Command, found: Followed, _depth: int) -> None:
+        del command
+        found.unknown.append(f"what runs in the container of `{_shown(['docker', *arguments])}`")
+
+
+def _takes_all(rakefile: str, folder: str) -> bool:
+    """Whether its tasks name no files, or all below the folder."""
+    named = re.findall(r"(?:pattern|test_files|test_globs)\s*=\s*(.*)", rakefile)
+    excluded = re.search(r"\.exclude\(|verify_only|\bexclude_pattern\b", rakefile)
+    return not excluded and all(re.search(rf"[\"']\.?/?{folder}/\*\*/[\w*]*\.rb[\"']", one) for one in named)
+
+
+_ASKED = {
+    "make": Follower._make, "gmake": Follower._make, "npm": Follower._package, "yarn": Follower._package, "pnpm": Follower._package, "bun": Follower._package,
+    "composer": Follower._composer, "tox": Follower._tox, "nox": Follower._nox, "rake": Follower._rake, "docker": Follower._container, "docker-compose": Follower._container, "podman": Follower._container,
+}  # fmt: skip
+
+
+def _shown(words: Sequence[str]) -> str:
+    return " ".join(" ".join(words).split())[:60]
+
+
+def _unwrapped(words: Sequence[str]) -> list[str]:
+    """The command without what stands before it: `sudo`, `timeout 60`, `bundle exec`, `env X=1`."""
+    rest = list(words)
+    for _ in range(6):
+        if len(rest) > 1 and (rest[0].rsplit("/", 1)[-1], rest[1]) in _PAIRS:
+            rest = rest[3:] if rest[0] == "rustup" else rest[2:]
+            if words[0] == "coverage":
+                return ["python", *_without_options(rest)] if rest[:1] != ["-m"] else ["python", *rest]
+        elif rest and rest[0].rsplit("/", 1)[-1] in _WRAPPERS:
+            name = rest[0].rsplit("/", 1)[-1]
+            if name == "gotestsum":
+                return ["go", "test", *(rest[rest.index("--") + 1 :] if "--" in rest else ["./..."])]
+            rest = _without_options(rest[1:])[_WRAPPERS[name] :]
+        else:
+            break
+        rest = _without_options(rest)
+    return rest
+
+
+def _without_options(words: list[str]) -> list[str]:
+    at = 0
+    while at < len(words) and (words[at].startswith("-") or re.fullmatch(r"[A-Z_]\w*=.*", words[at])):
+        at += 1
+    return words[at:]
+
+
+def _rules(text: str) -> Iterator[tuple[list[str], str, list[tuple[str, bool]]]]:
+    """Names, prerequisites and recipe of each rule; a line of a recipe says whether it goes on from the last."""
+    names: list[str] = []
+    needed = ""
+    recipe: list[tuple[str, bool]] = []
+    joined = False
+    for row in text.replace("\r", "").split("\n"):
+        if names and (row.startswith("\t") or joined):
+            recipe.append((row.strip("\t"), joined))
+            joined = row.endswith("\\")
+            continue
+        begun = re.match(r"^([A-Za-z0-9_.][\w./ %$(){}-]*?)\s*::?(?!=)\s*([^#=]*?)(?:;(.*))?(?:#.*)?$", row)
+        if begun:
+            if names:
+                yield names, needed, recipe
+            names, needed = begun.group(1).split(), begun.group(2).rstrip("\\")
+            recipe = [(begun.group(3), False)] if begun.group(3) else []
+            joined = False
+        elif (
+            row.strip()
+            and not row.startswith(("#", " ", "if", "else", "endif", "-include", "include"))
+            and names
+        ):
+            yield names, needed, recipe
+            names, recipe, joined = [], [], False
+    if names:
+        yield names, needed, recipe
+
+
+def _expand(text: str, known: Mapping[str, str]) -> str:
+    """Text of a Makefile with the plain variables that are known; at most three deep, and no longer than 20,000."""
+    for _ in range(3):
+        text = re.sub(r"\$[({]([A-Za-z_]\w*)[)}]", lambda found: known.get(found.group(1), ""), text)[:20_000]
+    return text

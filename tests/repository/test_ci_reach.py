@@ -1,0 +1,267 @@
+"""Whether a job that runs by itself reaches a test: yes, no, or that it cannot be told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from refute.repository.ci_jobs import steps_in
+from refute.repository.ci_reach import TestsInCi, ci_reach
+from refute.repository.ci_yaml import UnreadableYamlError, read_yaml
+from refute.repository.mirror import open_repository
+from refute.repository.shell_text import commands_in
+from tests.repository.repositories import commit_files
+
+HEAD = "jobs:\n  test:\n    steps:\n"
+
+
+def plain_folder(folder: Path, files: Mapping[str, str]) -> Path:
+    """A folder that is no repository: nothing is started to read it."""
+    for name, text in files.items():
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+    return folder
+
+
+def answers(tmp_path: Path, files: Mapping[str, str], *asked: str) -> list[str]:
+    with open_repository(plain_folder(tmp_path / "a", files), cache=tmp_path / "cache") as snapshot:
+        tests = TestsInCi(snapshot)
+        return [tests.of(path).answer for path in asked]
+
+
+def job(run: str, on: str = "push", more: str = "") -> dict[str, str]:
+    return {".github/workflows/ci.yml": f"on: {on}\n{HEAD}      - run: {run}\n{more}"}
+
+
+@pytest.mark.parametrize(
+    ("run", "path", "answer"),
+    [
+        ("go test ./...", "a/b_test.go", "yes"),
+        ("go test ./server/...", "server/x/a_test.go", "yes"),
+        ("go test ./server/...", "client/a_test.go", "no"),
+        ("go test ./server", "server/x/a_test.go", "no"),
+        ("go test ./... -run TestLease", "a_test.go", "unknown"),
+        ("go test -run=XXX -bench=. ./...", "a_test.go", "unknown"),  # no job runs tests at all
+        ("cd server && go test ./...", "server/a_test.go", "yes"),
+        ("cd server && go test ./...", "a_test.go", "no"),
+        ("pytest tests/unit", "tests/unit/test_a.py", "yes"),
+        ("pytest tests/unit", "tests/slow/test_a.py", "no"),
+        ("pytest -k lease", "tests/test_a.py", "unknown"),
+        ("mvn -B verify", "core/src/test/java/a/LeaseTest.java", "yes"),
+        ("mvn -B verify", "core/src/test/java/a/LeaseIT.java", "unknown"),
+        ("mvn -B test -pl core", "core/src/test/java/a/LeaseTest.java", "unknown"),
+        ("./gradlew check", "core/src/test/java/a/LeaseTest.java", "yes"),
+        ("./gradlew :core:test", "web/src/test/java/a/LeaseTest.java", "no"),
+        ("bundle exec rspec", "spec/a_spec.rb", "yes"),
+        ("mix test", "test/a_test.exs", "yes"),
+        ("dotnet test", "tests/A/LeaseTests.cs", "yes"),
+        ("dotnet test --filter Category=Fast", "tests/A/LeaseTests.cs", "unknown"),
+        ("sbt test", "core/src/test/scala/a/LeaseSpec.scala", "yes"),
+        ("vendor/bin/phpunit", "tests/LeaseTest.php", "yes"),
+        ("swift test", "Tests/A/LeaseTests.swift", "yes"),
+        ("rebar3 ct", "test/lease_SUITE.erl", "yes"),
+        ("sudo timeout 60 go test ./...", "a_test.go", "yes"),
+        ("./run-somewhere-else", "a_test.go", "unknown"),
+        ("docker run image go test ./...", "a_test.go", "unknown"),
+    ],
+)
+def test_a_command_reaches_what_it_says(tmp_path: Path, run: str, path: str, answer: str) -> None:
+    assert answers(tmp_path, {**job(run), path: "\n"}, path) == [answer]
+
+
+@pytest.mark.parametrize(
+    ("on", "answer"),
+    [
+        ("push", "yes"),
+        ("[pull_request]", "yes"),
+        ("\n  schedule:\n  - cron: '0 0 * * *'", "yes"),
+        ("workflow_dispatch", "unknown"),
+        ("\n  push:\n    tags: ['v*']", "unknown"),
+        ("release", "unknown"),
+    ],
+)
+def test_only_what_runs_by_itself_counts(tmp_path: Path, on: str, answer: str) -> None:
+    assert answers(tmp_path, {**job("go test ./...", on), "a_test.go": "\n"}, "a_test.go") == [answer]
+
+
+@pytest.mark.parametrize("condition", ["false", "github.event_name == 'workflow_dispatch'"])
+def test_a_step_that_is_switched_off_does_not_count(tmp_path: Path, condition: str) -> None:
+    more = f"        if: {condition}\n      - run: go test ./other/...\n"
+    files = {**job("go test ./...", more=more), "a_test.go": "\n", "other/a_test.go": "\n"}
+    assert answers(tmp_path, files, "a_test.go", "other/a_test.go") == ["no", "yes"]
+
+
+def test_a_condition_on_labels_leaves_it_unknown(tmp_path: Path) -> None:
+    more = "        if: contains(github.event.pull_request.labels.*.name, 'e2e')\n"
+    assert answers(tmp_path, {**job("go test ./...", more=more), "a_test.go": "\n"}, "a_test.go") == [
+        "unknown"
+    ]
+
+
+def test_without_jobs_it_cannot_be_told(tmp_path: Path) -> None:
+    with open_repository(plain_folder(tmp_path / "a", {"a_test.go": "\n"}), cache=tmp_path / "c") as snapshot:
+        reach = TestsInCi(snapshot).of("a_test.go")
+    assert (reach.answer, reach.by) == ("unknown", "no CI jobs in this repository")
+
+
+def test_the_line_of_the_job_is_told(tmp_path: Path) -> None:
+    files = {**job("|\n          echo\n          go test ./..."), "a_test.go": "\n"}
+    with open_repository(plain_folder(tmp_path / "a", files), cache=tmp_path / "c") as snapshot:
+        assert TestsInCi(snapshot).of("a_test.go").by == ".github/workflows/ci.yml:6"
+
+
+@pytest.mark.parametrize(
+    ("run", "files", "path"),
+    [
+        ("make check", {"Makefile": "check: unit\n\nunit:\n\t@go test $(WHERE)\n\nWHERE = ./...\n"}, "a_test.go"),
+        ("make", {"Makefile": "all: test\ntest:\n\t$(MAKE) -C sub test\n", "sub/Makefile": "test:\n\tgo test ./...\n"}, "sub/a_test.go"),
+        ("npm test", {"package.json": '{"scripts": {"test": "npm run unit", "unit": "jest"}}'}, "src/a.test.ts"),
+        ("./scripts/check.sh", {"scripts/check.sh": "#!/bin/sh\nunit() {\n  go test ./...\n}\nunit\n"}, "a_test.go"),
+        ("tox", {"tox.ini": "[testenv]\ncommands =\n    coverage run -m pytest {posargs}\n"}, "tests/test_a.py"),
+        ("nox", {"noxfile.py": "def tests(session):\n    session.run('pytest', 'tests')\n"}, "tests/test_a.py"),
+        ("bundle exec rake", {"Rakefile": "RSpec::Core::RakeTask.new(:spec)\ntask default: :spec\n"}, "spec/a_spec.rb"),
+        ("composer test", {"composer.json": '{"scripts": {"test": ["@unit"], "unit": "phpunit"}}'}, "tests/LeaseTest.php"),
+        ("cargo test --workspace", {"Cargo.toml": "[workspace]\n", "a/Cargo.toml": '[package]\nname = "a"\n'}, "a/src/lib.rs"),
+        ("cargo test -p a", {"Cargo.toml": "[workspace]\n", "x/Cargo.toml": '[package]\nname = "a"\n'}, "x/tests/lease.rs"),
+    ],
+)  # fmt: skip
+def test_what_a_command_calls_is_followed(tmp_path: Path, run: str, files: dict[str, str], path: str) -> None:
+    assert answers(tmp_path, {**job(run), **files, path: "\n"}, path) == ["yes"]
+
+
+@pytest.mark.parametrize(
+    ("run", "files", "path", "answer"),
+    [
+        ("cargo test", {"Cargo.toml": '[package]\nname = "r"\n[workspace]\n', "a/Cargo.toml": '[package]\nname = "a"\n'}, "a/src/lib.rs", "no"),
+        ("cargo test -p b", {"Cargo.toml": "[workspace]\n", "a/Cargo.toml": '[package]\nname = "a"\n'}, "a/src/lib.rs", "no"),
+        ("go test ./...", {"go.mod": "module a\n", "tools/go.mod": "module b\n"}, "tools/a_test.go", "no"),
+        ("make tests", {"Makefile": "test:\n\tgo test ./...\n"}, "a_test.go", "unknown"),
+        ("./scripts/test.sh", {"scripts/test.sh": "#!/bin/sh\nfor p in $PASSES; do ${p}_pass; done\n"}, "a_test.go", "unknown"),
+        ("python scripts/run_tests.py", {"scripts/run_tests.py": "main()\n"}, "tests/test_a.py", "unknown"),
+    ],
+)  # fmt: skip
+def test_what_a_command_does_not_reach_is_not_promised(
+    tmp_path: Path, run: str, files: dict[str, str], path: str, answer: str
+) -> None:
+    assert answers(tmp_path, {**job(run), **files, path: "\n"}, path) == [answer]
+
+
+def test_a_file_of_go_behind_a_tag_needs_the_tag(tmp_path: Path) -> None:
+    files = {
+        "a_test.go": "//go:build integration\n\npackage a\n",
+        "b_test.go": "//go:build linux\n\npackage a\n",
+    }
+    assert answers(tmp_path, {**job("go test ./..."), **files}, "a_test.go", "b_test.go") == ["no", "yes"]
+    with_tag = job("go test -tags integration ./...")
+    assert answers(tmp_path / "b", {**with_tag, **files}, "a_test.go") == ["yes"]
+
+
+def test_a_matrix_a_folder_and_a_called_workflow_are_followed(tmp_path: Path) -> None:
+    files = {
+        ".github/workflows/ci.yml": "on: push\njobs:\n  a:\n    uses: ./.github/workflows/t.yml\n    with: {tool: go}\n",
+        ".github/workflows/t.yml": "on:\n  workflow_call:\n    inputs: {tool: {type: string}}\njobs:\n  t:\n    strategy:\n      matrix:\n"
+        "        where: [server, client]\n    defaults:\n      run:\n        working-directory: ${{ matrix.where }}\n"
+        "    steps:\n      - run: ${{ inputs.tool }} test ./...\n",
+        "server/a_test.go": "\n", "client/a_test.go": "\n", "other/a_test.go": "\n",
+    }  # fmt: skip
+    asked = ("server/a_test.go", "client/a_test.go", "other/a_test.go")
+    assert answers(tmp_path, files, *asked) == ["yes", "yes", "no"]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "answer"),
+    [
+        (".gitlab-ci.yml", "test:\n  script:\n    - go test ./...\n", "yes"),
+        (".gitlab-ci.yml", ".base:\n  script: go test ./...\ntest:\n  extends: .base\n", "yes"),
+        (".gitlab-ci.yml", "test:\n  when: manual\n  script: go test ./...\n", "unknown"),
+        (".travis.yml", "language: go\n", "yes"),
+        (".travis.yml", "script:\n  - go test ./...\n", "yes"),
+        (".circleci/config.yml", "jobs:\n  t:\n    steps:\n      - run: go test ./...\nworkflows:\n  w:\n    jobs: [t]\n", "yes"),
+        (".circleci/config.yml", "jobs:\n  t:\n    steps:\n      - run: go test ./...\n  u:\n    steps: []\nworkflows:\n  w:\n    jobs: [u]\n", "unknown"),
+        ("azure-pipelines.yml", "steps:\n  - script: go test ./...\n", "yes"),
+        ("azure-pipelines.yml", "trigger: none\npr: none\nsteps:\n  - script: go test ./...\n", "unknown"),
+        (".cirrus.yml", "task:\n  test_script: go test ./...\n", "yes"),
+        (".cirrus.yml", "task:\n  trigger_type: manual\n  test_script: go test ./...\n", "unknown"),
+        (".semaphore/semaphore.yml", "blocks:\n  - task:\n      jobs:\n        - commands: [checkout, go test ./...]\n", "yes"),
+        (".buildkite/pipeline.yml", "steps:\n  - command: go test ./...\n", "yes"),
+        (".drone.yml", "steps:\n  - commands: [go test ./...]\n", "yes"),
+        ("Jenkinsfile", "pipeline { stages { stage('t') { steps { sh 'go test ./...' } } } }\n", "unknown"),
+        ("Jenkinsfile", "pipeline { triggers { cron('@daily') } stages { steps { sh 'go test ./...' } } }\n", "yes"),
+    ],
+)  # fmt: skip
+def test_other_systems_are_read(tmp_path: Path, path: str, text: str, answer: str) -> None:
+    assert answers(tmp_path, {path: text, "a_test.go": "\n"}, "a_test.go") == [answer]
+
+
+def test_a_left_over_of_travis_beside_workflows_promises_nothing(tmp_path: Path) -> None:
+    files = {**job("go vet ./..."), ".travis.yml": "language: go\n", "a_test.go": "\n"}
+    assert answers(tmp_path, files, "a_test.go") == ["unknown"]
+
+
+def test_what_was_found_is_remembered_as_it_was(tmp_path: Path) -> None:
+    files = {
+        **job("go test -tags x ./..."),
+        "Cargo.toml": "[workspace]\n",
+        "go.mod": "module a\n",
+        "a_test.go": "\n",
+    }
+    folder = commit_files(tmp_path / "a", files)
+    with open_repository(folder, cache=tmp_path / "c") as snapshot:
+        first = ci_reach(snapshot)
+        assert first.runs
+        assert ci_reach(snapshot) == first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: [" + "[" * 5_000,
+        "a: &a [x, x]\n" + "".join(f"{chr(98 + at)}: &{chr(98 + at)} [" + f"*{chr(97 + at)}, " * 9 + "]\n" for at in range(9)),
+        "a: &a\n  b: *a\n",
+        "\t: [",
+    ],
+    ids=["deep", "many aliases", "itself", "no YAML"],
+)  # fmt: skip
+def test_a_hostile_file_is_refused_and_counted(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UnreadableYamlError):
+        read_yaml(text)
+    files = {**job("go vet ./..."), ".github/workflows/x.yml": text, "a_test.go": "\n"}
+    assert answers(tmp_path, files, "a_test.go") == ["unknown"]
+
+
+def test_shell_text_is_split_as_a_shell_would() -> None:
+    text = "A=server; (cd $A && make test) || exit 1\nif [[ -n x && ! -d y ]]; then go test \\\n  ./...; fi # make no\ncat <<EOF"
+    found = [(command.words, command.folder) for command in commands_in(text, "", {})]
+    assert (("make", "test"), "server") in found
+    assert (("go", "test", "./..."), "") in found
+    assert not any("no" in words for words, _ in found)
+
+
+def test_templates_that_call_each_other_end(tmp_path: Path) -> None:
+    files = {
+        **job("make a"),
+        "Makefile": "a: b\n\tmake a\nb: a\n\tsh s.sh\n",
+        "s.sh": "sh s.sh\nmake a\n",
+        "a_test.go": "\n",
+    }
+    assert answers(tmp_path, files, "a_test.go") == ["unknown"]
+
+
+def test_a_loop_of_workflows_ends() -> None:
+    call = "on: workflow_call\njobs:\n  a:\n    uses: ./.github/workflows/{}\n"
+    files = {".github/workflows/a.yml": call.format("b.yml"), ".github/workflows/b.yml": call.format("a.yml")}
+    assert all(step.automatic == "no" for step in steps_in(files))
+
+
+def test_a_target_without_a_recipe_that_can_be_read_is_not_told_as_none(tmp_path: Path) -> None:
+    makefile = "test::\ndefine one\n test:: ; cd $1 && go test ./...\nendef\n$(foreach m,$(all),$(eval $(call one,$m)))\n"
+    files = {**job("|\n          make test\n          go test ./b"), "Makefile": makefile, "a_test.go": "\n"}
+    assert answers(tmp_path, files, "a_test.go") == ["unknown"]
+
+
+def test_arithmetic_arrays_handles_and_arms_are_no_commands() -> None:
+    text = "n=$((n + 1))\nx=(a b)\ncase $y in\n  fast) go test ./... >&2 ;;\nesac\n"
+    assert [command.words[0] for command in commands_in(text, "", {})] == ["case", "go", "esac"]
