@@ -123,8 +123,8 @@ def ci_reach(snapshot: RepositorySnapshot) -> CiReach:
         with FactStore(snapshot.cache) as store:
             for _, text in store.get_many([key]):
                 return _from_json(text)
-    found = _read(snapshot)
-    if snapshot.repo is not None:
+    found, complete = _read(snapshot)
+    if snapshot.repo is not None and complete:  # else what is missing may be there the next time
         with FactStore(snapshot.cache) as store:
             store.put_many([(key, json.dumps(asdict(found)))])
     return found
@@ -149,7 +149,8 @@ def _is_opened(file: SourceFile) -> bool:
     )
 
 
-def _read(snapshot: RepositorySnapshot) -> CiReach:
+def _read(snapshot: RepositorySnapshot) -> tuple[CiReach, bool]:
+    """What the jobs run, and whether every file that was wanted could be read."""
     paths = frozenset(file.path for file in snapshot.files)
     of_ci = [file for file in snapshot.files if _is_opened(file)]
     if not any(role_of(file.path) == "ci" or "enkinsfile" in file.path for file in of_ci):
@@ -186,7 +187,7 @@ def _read(snapshot: RepositorySnapshot) -> CiReach:
         folder: re.search(r"^\[package\][^[]*?^name\s*=\s*\"([^\"]+)\"", text, re.M | re.S)
         for folder, text in cargo.items()
     }
-    return CiReach(
+    reach = CiReach(
         runs=tuple(runs),
         perhaps=tuple(perhaps),
         unknown=tuple(unknown)[:20],
@@ -195,6 +196,7 @@ def _read(snapshot: RepositorySnapshot) -> CiReach:
         members={folder: "[workspace]" in text for folder, text in cargo.items()},
         modules=tuple(posixpath.dirname(path) for path in paths if path.rsplit("/", 1)[-1] == "go.mod"),
     )
+    return reach, len(texts) == len(of_ci) and not snapshot.left_out.get("missing objects")
 
 
 def build_tags(text: str) -> frozenset[str]:

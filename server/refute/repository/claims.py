@@ -64,8 +64,9 @@ def extract_claims(snapshot: RepositorySnapshot, *, top: int | None = None, keep
                 }
             )
     found = claims_of(snapshot, survey(snapshot), top=top, keep=keep)
-    with FactStore(snapshot.cache) as store:
-        store.put_many([(key, found.model_dump_json())])
+    if not found.left_out.get("missing objects"):  # else they may be there the next time
+        with FactStore(snapshot.cache) as store:
+            store.put_many([(key, found.model_dump_json())])
     return found
 
 
