@@ -272,3 +272,16 @@ def test_what_cannot_be_told_beside_product_code_does_not_hide_it(tmp_path: Path
     folder = commit_files(tmp_path / "product", {"a.go": CODE, "Makefile": "all:\n\t./make-it a\n"})
     commit_files(folder, {"a.go": CODE.replace("sync", "flush"), "Makefile": "all:\n\t./make-it b\n"})
     assert scope_of(folder).needs_distributed_test is True
+
+
+def test_a_caller_is_named_once_a_line_and_names_that_are_not_looked_for_are_told(tmp_path: Path) -> None:
+    code = "package a\n" + "".join(
+        f"\nfunc {name}() int {{ return 1 }}\n" for name in ("Get", "Renew", "Hold")
+    )
+    uses = "package b\n\nfunc f() int { return Renew() + Renew() + Get() }\n"
+    everywhere = "package c\n\nfunc g() {\n" + "\tHold()\n" * 61 + "}\n"
+    folder = commit_files(tmp_path / "product", {"a/a.go": code, "b/b.go": uses, "c/c.go": everywhere})
+    commit_files(folder, {"a/a.go": code.replace("return 1", "return 2")})
+    found = scope_of(folder)
+    assert [(item.path, item.line) for item in found.callers] == [("b/b.go", 3)]
+    assert "Callers of names that are short or everywhere are not told: Get, Hold." in found.notes

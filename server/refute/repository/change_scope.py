@@ -23,6 +23,7 @@ from refute.repository.source_file import SourceFile
 from refute.repository.survey import Survey, survey
 
 _MOST_CALLERS = 40
+_MOST_LINES_OF_A_NAME = 60
 
 
 def scope_change(snapshot: RepositorySnapshot, change: str) -> ChangeScope:
@@ -56,7 +57,7 @@ def scope_change(snapshot: RepositorySnapshot, change: str) -> ChangeScope:
     claims = _touched_claims(snapshot, surveyed, changes)
     surfaces = _surfaces(changes, by_path)
     tests = _tests(snapshot, surveyed, symbols, files)
-    callers = _callers(snapshot, surveyed, symbols, {file.path for file in files})
+    callers, unsought = _callers(snapshot, surveyed, symbols, {file.path for file in files})
     needed, why = judge(files, claims, surfaces)
     notes = list(ends.notes)
     if head != snapshot.commit:
@@ -66,6 +67,12 @@ def scope_change(snapshot: RepositorySnapshot, change: str) -> ChangeScope:
         )
     if truncated:
         notes.append("The difference is over 40 MB: the rest of it was not read.")
+    if unsought:
+        notes.append(
+            f"Callers of names that are short or everywhere are not told: {', '.join(unsought[:10])}."
+        )
+    if len(callers) > _MOST_CALLERS:
+        notes.append(f"{len(callers) - _MOST_CALLERS} more lines name a changed symbol.")
     notes += notices(snapshot)
     return ChangeScope(
         name=snapshot.name,
@@ -75,7 +82,7 @@ def scope_change(snapshot: RepositorySnapshot, change: str) -> ChangeScope:
         surfaces=tuple(surfaces),
         claims=tuple(claims),
         tests=tuple(tests),
-        callers=tuple(callers),
+        callers=tuple(callers[:_MOST_CALLERS]),
         needs_distributed_test=needed,
         why=why,
         left_out={**surveyed.left_out, **_not_compared(changes)},
@@ -234,11 +241,16 @@ def _tests(
 
 def _callers(
     snapshot: RepositorySnapshot, surveyed: Survey, symbols: set[str], changed: set[str]
-) -> list[MapItem]:
-    """Lines elsewhere that name a changed symbol; names that are everywhere are skipped."""
-    short = sorted({name.rsplit(".", 1)[-1] for name in symbols if len(name.rsplit(".", 1)[-1]) > 3})[:60]
+) -> tuple[list[MapItem], list[str]]:
+    """Lines elsewhere that name a changed symbol, each once a name; and the names that are not looked for.
+
+    Those are short, or on so many lines that they say nothing.
+    """
+    names = sorted({name.rsplit(".", 1)[-1] for name in symbols})
+    short = [name for name in names if len(name) > 3][:60]
+    unsought = [name for name in names if name not in short]
     if not short:
-        return []
+        return [], unsought
     pattern = re.compile(r"\b(" + "|".join(map(re.escape, short)) + r")\b")
     found: list[tuple[str, MapItem]] = []
     counts: Counter[str] = Counter()
@@ -251,11 +263,15 @@ def _callers(
     for file, data in snapshot.contents(wanted):
         text = data.decode("utf-8", "replace")
         line = position = 0
+        before = ("", -1)
         lines = text.split("\n")
         for match in pattern.finditer(text):
             line += text.count("\n", position, match.start())
             position = match.start()
             shown = lines[line].strip()
+            if (match.group(1), line) == before:
+                continue
+            before = (match.group(1), line)
             if shown.startswith(("//", "#", "*", "/*", "--")):
                 continue
             counts[match.group(1)] += 1
@@ -273,4 +289,5 @@ def _callers(
                     shown=shown[:120],
                 )
                 found.append((match.group(1), item))
-    return [item for name, item in found if counts[name] <= 60][:_MOST_CALLERS]
+    everywhere = [name for name in short if counts[name] > _MOST_LINES_OF_A_NAME]
+    return [item for name, item in found if name not in everywhere], [*unsought, *everywhere]
