@@ -265,3 +265,26 @@ def test_a_target_without_a_recipe_that_can_be_read_is_not_told_as_none(tmp_path
 def test_arithmetic_arrays_handles_and_arms_are_no_commands() -> None:
     text = "n=$((n + 1))\nx=(a b)\ncase $y in\n  fast) go test ./... >&2 ;;\nesac\n"
     assert [command.words[0] for command in commands_in(text, "", {})] == ["case", "go", "esac"]
+
+
+def test_few_lines_that_call_many_times_have_an_end() -> None:
+    call = "on: push\njobs:\n" + "".join(
+        f"  j{at}:\n    uses: ./.github/workflows/x.yml\n" for at in range(500)
+    )
+    assert len(list(steps_in({".github/workflows/x.yml": call}))) == 20_000
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("Makefile", "all: " + " ".join(f"t{at}" for at in range(3_000)) + "\n" + "".join(f"t{at}:\n\ttrue\n" for at in range(3_000))),
+        ("Makefile", "a" + " " * 300_000 + "\nall:\n\ttrue\n"),
+        ("s.sh", "((" * 150_000 + "\n"),
+        ("s.sh", "${{" * 100_000 + "\n"),
+        ("Jenkinsfile", "sh '''" * 50_000),
+    ],
+    ids=["targets", "blanks", "parentheses", "expressions", "quotations"],
+)  # fmt: skip
+def test_the_time_for_a_hostile_text_is_bounded(tmp_path: Path, path: str, text: str) -> None:
+    files = {**job("|\n          make all\n          sh s.sh"), path: text, "a_test.go": "\n"}
+    assert answers(tmp_path, files, "a_test.go") == ["unknown"]

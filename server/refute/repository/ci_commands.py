@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from refute.repository.shell_text import Command, commands_in, script_of
 from refute.repository.test_runs import TestRun, runs_of
 
-_DEEPEST, _MOST_COMMANDS = 8, 4_000
+_DEEPEST, _MOST_COMMANDS, _MOST_IN_ALL = 8, 4_000, 60_000
+_LONGEST_LINE = 2_000  # of a Makefile
+_Rules = dict[str, list[tuple[str, list[tuple[str, bool]]]]]
 # what stands before a command and changes nothing of what it runs; the number of words that follow belong to it
 _WRAPPERS = {
     "sudo": 0, "env": 0, "nohup": 0, "nice": 0, "command": 0, "xvfb-run": 0, "timeout": 1, "gtimeout": 1, "retry": 0, "unbuffer": 0, "stdbuf": 0, "catchsegv": 0,
@@ -46,6 +48,7 @@ _HARMLESS_FIRST = {
     "docker-compose": r"up|down|pull|build|logs|ps|stop|rm|version|config|start", "lein": r"deps|jar|uberjar|install|deploy|check|with-profiles?|cljfmt|eastwood",
     "rebar3": r"compile|deps|dialyzer|xref|hex|edoc|fmt|lint|get-deps|update|as|escriptize|release|tar|tree|unlock|upgrade|hank", "hatch": r"build|version|env",
 }  # fmt: skip
+_SET = re.compile(r"^(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*[?:]?=[ \t]*(.*)$", re.M)
 _STYLE = re.compile(r"lint|format|style|licen[cs]e|headers?\b|spell|docs?\b|changelog|release|publish|deploy|install|setup|build|download|package|notice|label|version|fmt|dependenc|cleanup|clean[-_.]|upload|bump|assign|tag|notify|typecheck|type-check|prepare|generate|codegen", re.I)  # fmt: skip
 
 
@@ -64,11 +67,13 @@ class Follower:
     def __init__(self, texts: Mapping[str, str], paths: frozenset[str]) -> None:
         self._texts = texts
         self._paths = paths
-        self._known: dict[tuple[str, str, str], Followed] = {}
+        self._known: dict[tuple[str, str], Followed] = {}
+        self._makefiles: dict[str, tuple[str, _Rules, dict[str, str]]] = {}
+        self._commands_left = _MOST_IN_ALL
 
     def follow(self, text: str, folder: str) -> Followed:
         """The tests that shell text runs when it begins in the folder."""
-        key = ("", folder, text)
+        key = (folder, text)
         if key not in self._known:
             found = Followed()
             self._script(text, folder, {}, found, 0)
@@ -84,13 +89,21 @@ class Follower:
         script = script_of(text)
         self._commands(script.text, script.functions, folder, variables, found, depth)
 
+    def _counted(self, found: Followed) -> bool:
+        """Whether one more command may be followed, for this step and in all."""
+        found.commands += 1
+        self._commands_left -= 1
+        if found.commands > _MOST_COMMANDS or self._commands_left < 0:
+            if "more commands than are followed" not in found.unknown:
+                found.unknown.append("more commands than are followed")
+            return False
+        return True
+
     def _commands(
         self, text: str, functions: Mapping[str, str], folder: str, variables: Mapping[str, str], found: Followed, depth: int
     ) -> None:  # fmt: skip
         for command in commands_in(text, folder, variables):
-            found.commands += 1
-            if found.commands > _MOST_COMMANDS:
-                found.unknown.append("more commands than are followed")
+            if not self._counted(found):
                 return
             words = _unwrapped(command.words)
             if not words:
@@ -207,9 +220,8 @@ class Follower:
             if not goals or not all(_STYLE.search(goal) or goal == "all" for goal in goals):
                 found.unknown.append(f"`make {' '.join(goals)}` has no Makefile in {folder or 'the root'}")
             return
-        text = self._with_included(path)
         for goal in goals or [""]:
-            self._target(text, path, goal, folder, variables, found, depth + 1, set())
+            self._target(path, goal, folder, variables, found, depth + 1, set())
 
     def _with_included(self, path: str) -> str:
         text = self._texts[path]
@@ -219,20 +231,30 @@ class Follower:
                 text += "\n" + self._texts.get(where, "")
         return text
 
+    def _makefile(self, path: str) -> tuple[str, _Rules, dict[str, str]]:
+        """The first target, the rules by target, and the plain variables of a Makefile; read once."""
+        if path not in self._makefiles:
+            text = self._with_included(path)
+            rules: _Rules = {}
+            first = ""
+            for names, needed, recipe in _rules(text):
+                first = first or next((name for name in names if not name.startswith(".")), "")
+                for name in names:
+                    rules.setdefault(name, []).append((needed, recipe))
+            known = {found.group(1): found.group(2).strip() for found in _SET.finditer(text)}
+            self._makefiles[path] = (first, rules, known)
+        return self._makefiles[path]
+
     def _target(
-        self, text: str, path: str, goal: str, folder: str, variables: Mapping[str, str], found: Followed, depth: int, seen: set[str]
+        self, path: str, goal: str, folder: str, variables: Mapping[str, str], found: Followed, depth: int, seen: set[str]
     ) -> None:  # fmt: skip
-        if goal in seen or depth > _DEEPEST:
+        if goal in seen or depth > _DEEPEST or not self._counted(found):
             return
         seen.add(goal)
-        known = {
-            match.group(1): match.group(2).strip()
-            for match in re.finditer(r"^(?:export\s+)?([A-Za-z_]\w*)\s*[?:]?=\s*(.*)$", text, re.M)
-        } | dict(variables)
-        rules = list(_rules(text))
-        if not goal:
-            goal = next((names[0] for names, _, _ in rules if names and not names[0].startswith(".")), "")
-        matched = [(needed, recipe) for names, needed, recipe in rules if goal in names]
+        first, rules, plain = self._makefile(path)
+        known = plain | dict(variables)
+        goal = goal or first
+        matched = rules.get(goal, [])
         if not matched:
             if not _STYLE.search(goal) and goal not in ("all", ""):
                 found.unknown.append(f"{path} has no target {goal}")
@@ -241,8 +263,8 @@ class Follower:
             found.unknown.append(f"{path} has no recipe of {goal} that can be read")
         for needed, recipe in matched:
             for other in _expand(needed, known).split():
-                if any(other in names for names, _, _ in rules):
-                    self._target(text, path, other, folder, variables, found, depth + 1, seen)
+                if other in rules:
+                    self._target(path, other, folder, variables, found, depth + 1, seen)
             lines = "\n".join(line.lstrip("@-+ \t") if not joined else line for line, joined in recipe)
             lines = re.sub(
                 r"\$[({]MAKE[)}]|\$[({]CURDIR[)}]/?", lambda one: "make" if "MAKE" in one[0] else "./", lines
@@ -421,6 +443,8 @@ def _rules(text: str) -> Iterator[tuple[list[str], str, list[tuple[str, bool]]]]
     recipe: list[tuple[str, bool]] = []
     joined = False
     for row in text.replace("\r", "").split("\n"):
+        if len(row) > _LONGEST_LINE:
+            continue
         if names and (row.startswith("\t") or joined):
             recipe.append((row.strip("\t"), joined))
             joined = row.endswith("\\")

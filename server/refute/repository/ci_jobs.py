@@ -17,7 +17,7 @@ Answer = Literal["yes", "no", "unknown"]
 UNKNOWN_FOLDER = "?"
 
 _BY_ITSELF = frozenset({"push", "pull_request", "pull_request_target", "schedule", "merge_group"})
-_MOST_COMBINATIONS = 64
+_MOST_COMBINATIONS, _LONGEST_PIPELINE, MOST_STEPS = 64, 100_000, 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,14 @@ class CiStep:
 
 
 def steps_in(files: Mapping[str, str]) -> Iterator[CiStep]:
-    """The steps of all CI files, of which `files` gives the texts; actions of the repository are followed."""
+    """The steps of all CI files, of which `files` gives the texts; actions of the repository are followed.
+
+    At most 20,000: files that call each other could make any number of a few lines.
+    """
+    yield from itertools.islice(_steps(files), MOST_STEPS)
+
+
+def _steps(files: Mapping[str, str]) -> Iterator[CiStep]:
     workflows = {path: text for path, text in files.items() if path.startswith(".github/workflows/")}
     yield from _of_github(workflows, files)
     for path, text in files.items():
@@ -136,6 +143,7 @@ def _called(
         if re.search(r"lint|label|stale|release|codeql|scorecard|publish|doc|dependabot", called) is None:
             yield CiStep(path, line, automatic=runs, why=f"{called} is not in this repository")
         return
+    yield CiStep(path, line, automatic="no")  # a call counts as a step, so that calls of calls have an end
     given = {f"inputs.{name}": _put(value, known) for name, value in _texts(job.get("with")).items()}
     on = read[where].get("on")
     declared = on.get("workflow_call") if isinstance(on, dict) else None
@@ -181,6 +189,7 @@ def _step(
     if isinstance(script, Text):
         yield CiStep(path, script.line, _with_variables(script, known), place, automatic)
     elif uses.startswith("./") and depth < 3:
+        yield CiStep(path, 1, automatic="no")
         where = uses.removeprefix("./").rstrip("/")
         text = next(
             (files[name] for name in (f"{where}/action.yml", f"{where}/action.yaml") if name in files), None
@@ -460,13 +469,14 @@ def _of_circle(path: str, document: dict[str, Any]) -> Iterator[CiStep]:
 
 
 _JENKINS = re.compile(
-    r"\b(?:sh|bat)\s*\(?\s*(?:script\s*:\s*)?(?:'''(.*?)'''|\"\"\"(.*?)\"\"\"|'([^'\n]*)'|\"([^\"\n]*)\")",
+    r"\b(?:sh|bat)\s*\(?\s*(?:script\s*:\s*)?(?:'''(.{0,4000}?)'''|\"\"\"(.{0,4000}?)\"\"\"|'([^'\n]*)'|\"([^\"\n]*)\")",
     re.S,
 )
 
 
 def _of_jenkins(path: str, text: str) -> Iterator[CiStep]:
     """What starts a pipeline is set on a server, unless it names triggers itself."""
+    text = text[:_LONGEST_PIPELINE]
     automatic: Answer = (
         "yes" if re.search(r"\btriggers\s*\{[^}]*(?:cron|pollSCM|githubPush)", text) else "unknown"
     )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 
 from refute.repository.ci_commands import Follower
-from refute.repository.ci_jobs import Answer, steps_in
+from refute.repository.ci_jobs import MOST_STEPS, Answer, steps_in
 from refute.repository.file_kinds import role_of
 from refute.repository.fingerprint import room_version
 from refute.repository.snapshot import RepositorySnapshot
@@ -178,6 +178,8 @@ def _read(snapshot: RepositorySnapshot) -> tuple[CiReach, bool]:
         kept = runs if step.automatic == "yes" else perhaps
         kept |= dict.fromkeys(replace(run, place=place) for run in found.runs)
         unknown |= dict.fromkeys(f"{place}: {why}" for why in found.unknown)
+    if count == MOST_STEPS:
+        unknown["there are more jobs than are read"] = None
     cargo = {
         posixpath.dirname(path): text
         for path, text in texts.items()

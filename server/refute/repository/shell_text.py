@@ -22,7 +22,7 @@ _KEYWORDS = frozenset(
     {"if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "time", "exec", "done", "fi"}
 )
 _SIGNS = frozenset(";&|()\n")
-_MOST_LINES = 3_000
+_MOST_LINES, _LONGEST_LINE = 3_000, 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         held += row
         if held.endswith("\\"):
             held = held[:-1] + " "
-        elif _tokens(held) is None and len(held) < 4_000 and number - first < 40:
+        elif len(held) < _LONGEST_LINE and _tokens(held) is None and number - first < 40:
             held += "\n"
         else:
             if held.strip():
@@ -135,6 +135,8 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _tokens(row: str) -> list[str] | None:
+    if len(row) > _LONGEST_LINE:
+        return None
     row = _EXPRESSION.sub("$EXPRESSION", row)
     if "go test" in row or "gotestsum" in row:
         row = _LISTED.sub(lambda found: f"{found.group(1)} {'-run filtered' if found.group(2) else ''}", row)
