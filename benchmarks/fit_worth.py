@@ -38,13 +38,16 @@ LIKELY = (0.0, 0.15, 0.85, 1.0)
 # Of all claims of a list together and of the rest of its rows, when a judged claim has 1.
 WEIGHT_OF_LISTED, WEIGHT_OF_REST = 100.0, 32.0
 PENALTY, PENALTY_OF_LIKENESS, PENALTY_OF_FREE = 12.0, 15.0, 0.05
+PENALTIES_OF = {"pair": 25.0, "heading": 20.0, "place": 20.0}
+PENALTY_OF_REPOSITORY = 1.0
 FREE = ("worth", "score", "promise", "domain", "length")
-IN_REPOSITORIES = 4  # a word that fewer of them use has no weight of its own
+IN_REPOSITORIES = 4  # a word, or a pair of them, that fewer of them use has no weight of its own
 IN_SENTENCES = 25  # and no likeness to others
 DIMENSIONS = 40
 MOST_ROWS = 3000
-LEAST_WEIGHT = 0.01
-OF_WORDS = ("word ", "starts ")
+MOST_READ = 900  # of the candidates of a repository: what words stand beside each other is learned from these
+LEAST_WEIGHT = 0.02
+OF_WORDS = ("word ", "starts ", "pair ", "heading ", "place ")
 FOLDS = 9
 
 
@@ -150,7 +153,10 @@ class Model:
 
     def penalties(self) -> np.ndarray:
         """What the square of each weight costs."""
-        named = [PENALTY_OF_FREE if name in FREE else PENALTY for name in self.names]
+        named = [
+            PENALTY_OF_FREE if name in FREE else PENALTIES_OF.get(name.split()[0], PENALTY)
+            for name in self.names
+        ]
         return np.array([*named, *[PENALTY_OF_LIKENESS] * self.vectors.shape[1]])
 
     def by_name(self, weights: np.ndarray) -> dict[str, float]:
@@ -174,14 +180,16 @@ def fit(parts: Sequence[tuple[sp.csr_matrix, Read]], penalties: np.ndarray) -> t
     """Weights and bias of the logistic regression.
 
     Of the rows of a list few are listed, while most of the judged belong in a plan: the lists have a bias of
-    their own, which nobody else uses.
+    their own, which nobody else uses. Neither does anybody use how much more or less each judged repository
+    promises than others: what its words weigh should not have to explain it.
     """
     inputs = sp.vstack([matrix for matrix, _ in parts])
     wanted = np.concatenate([read.wanted for _, read in parts])
     counts = np.concatenate([read.counts for _, read in parts])
     of_list = np.concatenate([np.full(len(read.rows), read.of_list) for _, read in parts])
-    inputs = sp.hstack([inputs, np.column_stack([~of_list, of_list])]).tocsr()
-    penalty = np.append(penalties, [0.0, 0.0])
+    own = sp.block_diag([np.full((len(read.rows), 1), float(not read.of_list)) for _, read in parts])
+    inputs = sp.hstack([inputs, own, np.column_stack([~of_list, of_list])]).tocsr()
+    penalty = np.concatenate([penalties, np.full(len(parts), PENALTY_OF_REPOSITORY), [0.0, 0.0]])
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
         odds = 1 / (1 + np.exp(-np.clip(inputs @ weights, -30, 30)))
@@ -192,16 +200,16 @@ def fit(parts: Sequence[tuple[sp.csr_matrix, Read]], penalties: np.ndarray) -> t
 
     start = np.zeros(inputs.shape[1])
     found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 200}).x
-    return found[:-2], float(found[-2])
+    return found[: len(penalties)], float(found[-2])
 
 
-def columns(described: Sequence[Sequence[Candidate]]) -> Model:
-    """The features that enough repositories have, and the likenesses of all words."""
+def columns(said: Sequence[Read], described: Sequence[Sequence[Candidate]]) -> Model:
+    """The features that are in what was said of enough repositories, and the likenesses of all words."""
     spread = Counter(
-        name for rows in described for name in {name for row in rows for name, _ in features(row)}
+        name for read in said for name in {name for row in read.rows for name, _ in features(row)}
     )
     names = sorted(n for n, c in spread.items() if c >= IN_REPOSITORIES or not n.startswith(OF_WORDS))
-    sentences = sorted({stems(row) for rows in described for row in rows}, key=sorted)
+    sentences = sorted({stems(row) for rows in described for row in rows[:MOST_READ]}, key=sorted)
     return Model(names, *likeness(sentences))
 
 
@@ -256,13 +264,14 @@ def main() -> None:
     asked = parser.parse_args()
     judged = [read_judged(asked.repositories, path) for path in sorted(JUDGED.glob("*.jsonl"))]
     listed = [read_listed(asked.repositories, path) for path in sorted(GOLD.glob("*.jsonl"))]
-    model = columns([rows_of(asked.repositories, path) for path in sorted(JUDGED.glob("*.jsonl"))])
+    described = [rows_of(asked.repositories, path) for path in sorted(JUDGED.glob("*.jsonl"))]
+    model = columns([*judged, *listed], described)
     if asked.check:
         check(model, judged, listed)
         return
     weights, bias = fit([(model.matrix(read.rows), read) for read in (*judged, *listed)], model.penalties())
     table = {"bias": round(bias, 3), **model.by_name(weights)}
-    table = {name: weight for name, weight in table.items() if weight}
+    table = {name: weight for name, weight in table.items() if abs(weight) >= LEAST_WEIGHT}
     WEIGHTS.write_text(json.dumps(table, indent=0) + "\n", encoding="utf-8")
     print(
         f"{len(table)} weights, from {len(judged)} judged repositories and {len(listed)} lists, in {WEIGHTS}"

@@ -53,8 +53,10 @@ def test_a_word_that_nobody_judged_changes_nothing_but_the_length() -> None:
     plain, strange = (
         dict(features(said(f"Messages are never lost when the {noun} fails."))) for noun in ("qqzv", "qqzw")
     )
-    assert {name for name in plain if name not in strange} == {"word qqzv"}
-    assert "word qqzv" not in learned_weights()
+    assert {name for name in plain if name not in strange} == {
+        "word qqzv", "pair the qqzv", "pair qqzv fail",
+    }  # fmt: skip
+    assert not {name for name in learned_weights() if "qqzv" in name}
 
 
 def test_equal_worth_is_ordered_by_place() -> None:

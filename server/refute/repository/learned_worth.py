@@ -1,10 +1,11 @@
 """How far the words of a sentence and the way it is said raise the odds that it belongs in a test plan.
 
 A linear model (logistic regression with a quadratic penalty), fitted by `benchmarks/fit_worth.py` to what
-readers said of single claims of some sixty repositories, and to lists that readers made by hand. Only words
-that stand in many repositories have a weight, so that none is a product's own; words that are used alike
-have similar weights. The worth that our rules give is one of its inputs. The worth that comes out is the
-logarithm of the odds (0: as likely as not).
+readers said of single claims of some two hundred and forty repositories, and to lists that readers made by
+hand. It looks at words and at pairs of neighbouring words, at those of the headings and of the path that a
+sentence stands under, and at how it is said. Only what stands in many repositories has a weight, so that none
+is a product's own; words that are used alike have similar weights. The worth that our rules give is one of
+its inputs. The worth that comes out is the logarithm of the odds (0: as likely as not).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 from refute.repository.file_kinds import role_of
@@ -28,6 +30,7 @@ def features(row: Candidate) -> Iterator[tuple[str, float]]:
     """What the model looks at, each by its name."""
     said = row.statement
     words = words_of(said.text)
+    stems = [stem(word) for word in words]
     yield "worth", row.worth
     yield "score", said.score
     yield "promise", math.log1p(said.promise)
@@ -46,6 +49,12 @@ def features(row: Candidate) -> Iterator[tuple[str, float]]:
         yield f"promise {kind}", 1.0
     for word in long_stems(words):
         yield f"word {word}", 1.0
+    for pair in {f"pair {one} {next_}" for one, next_ in pairwise(stems)}:
+        yield pair, 1.0
+    for word in long_stems(words_of(" ".join(said.heading.split(" > ")[-2:]))):
+        yield f"heading {word}", 1.0
+    for word in long_stems(words_of("/".join(row.path.split("/")[-3:]))):
+        yield f"place {word}", 1.0
 
 
 def long_stems(words: Sequence[str]) -> frozenset[str]:
