@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from refute.repository.shell_text import Command, commands_in, script_of
-from refute.repository.test_runs import TestRun, runs_of
+from refute.repository.test_runs import TestRun
+from refute.repository.test_tools import runs_of
 
 _DEEPEST, _MOST_COMMANDS, _MOST_IN_ALL = 8, 4_000, 60_000
 _LONGEST_LINE = 2_000  # of a Makefile

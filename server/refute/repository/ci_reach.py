@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 
 from refute.repository.ci_commands import Follower
-from refute.repository.ci_jobs import MOST_STEPS, Answer, steps_in
+from refute.repository.ci_jobs import MOST_STEPS, steps_in
+from refute.repository.ci_steps import Answer
 from refute.repository.file_kinds import role_of
 from refute.repository.fingerprint import room_version
 from refute.repository.snapshot import RepositorySnapshot

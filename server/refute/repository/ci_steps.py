@@ -1,0 +1,23 @@
+"""A step of a CI job: shell text, where it begins, and whether it runs by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Answer = Literal["yes", "no", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class CiStep:
+    """A script that a job runs: `automatic` says whether on push, pull request or a schedule.
+
+    `why` says instead of a script why it is not known what runs. `folder` is where it begins, "" at the root.
+    """
+
+    path: str
+    line: int
+    text: str = ""
+    folder: str = ""
+    automatic: Answer = "yes"
+    why: str = ""
