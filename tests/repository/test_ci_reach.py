@@ -81,6 +81,12 @@ def test_a_command_reaches_what_it_says(tmp_path: Path, run: str, path: str, ans
         ("workflow_dispatch", "unknown"),
         ("\n  push:\n    tags: ['v*']", "unknown"),
         ("release", "unknown"),
+        ("\n  push:\n    paths: ['docs/**']", "unknown"),
+        ("\n  push:\n    paths: ['docs/**']\n  pull_request:", "yes"),
+        ("\n  push:\n    branches-ignore: ['**']", "unknown"),
+        ("\n  pull_request:\n    types: [labeled]", "unknown"),
+        ("\n  pull_request:\n    types: [closed]", "unknown"),
+        ("\n  pull_request:\n    types: [opened, synchronize]", "yes"),
     ],
 )
 def test_only_what_runs_by_itself_counts(tmp_path: Path, on: str, answer: str) -> None:
@@ -99,6 +105,49 @@ def test_a_condition_on_labels_leaves_it_unknown(tmp_path: Path) -> None:
     assert answers(tmp_path, {**job("go test ./...", more=more), "a_test.go": "\n"}, "a_test.go") == [
         "unknown"
     ]
+
+
+@pytest.mark.parametrize(
+    ("of_the_job", "answer"),
+    [
+        ("    if: false\n", "unknown"),
+        ("    if: always()\n", "yes"),
+        ("    if: needs.changes.outputs.go == 'true'\n", "unknown"),
+        ("    needs: never\n", "unknown"),
+        ("    needs: never\n    if: always()\n", "yes"),
+    ],
+)
+def test_the_condition_of_a_job_and_of_what_it_needs_counts(
+    tmp_path: Path, of_the_job: str, answer: str
+) -> None:
+    never = "  never:\n    if: false\n    steps: []\n"
+    text = f"on: push\njobs:\n{never}  t:\n{of_the_job}    steps:\n      - run: go test ./...\n"
+    files = {".github/workflows/ci.yml": text, "a_test.go": "\n"}
+    assert answers(tmp_path, files, "a_test.go") == [answer]
+
+
+def test_that_a_failure_is_forgiven_is_told_unless_another_job_forgives_none(tmp_path: Path) -> None:
+    more = "        continue-on-error: true\n      - run: go test ./b\n"
+    files = {**job("go test ./...", more=more), "a_test.go": "\n", "b/b_test.go": "\n"}
+    with open_repository(plain_folder(tmp_path / "a", files), cache=tmp_path / "c") as snapshot:
+        tests = TestsInCi(snapshot)
+        assert tests.of("a_test.go").by == ".github/workflows/ci.yml:5, where a failure is forgiven"
+        assert tests.of("b/b_test.go").by == ".github/workflows/ci.yml:7"
+
+
+def test_what_a_matrix_excludes_is_not_run(tmp_path: Path) -> None:
+    matrix = "        where: [a, b]\n        exclude:\n          - where: b\n"
+    text = f"on: push\njobs:\n  t:\n    strategy:\n      matrix:\n{matrix}    steps:\n      - run: go test ./${{{{ matrix.where }}}}\n"
+    files = {".github/workflows/ci.yml": text, "a/a_test.go": "\n", "b/b_test.go": "\n"}
+    assert answers(tmp_path, files, "a/a_test.go", "b/b_test.go") == ["yes", "no"]
+
+
+def test_the_checkout_of_another_repository_is_not_this_one(tmp_path: Path) -> None:
+    steps = (
+        "      - uses: actions/checkout@v4\n        with: {repository: other/x}\n      - run: go test ./...\n"
+    )
+    files = {".github/workflows/ci.yml": f"on: push\n{HEAD}{steps}", "a_test.go": "\n"}
+    assert answers(tmp_path, files, "a_test.go") == ["unknown"]
 
 
 def test_without_jobs_it_cannot_be_told(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ class CiReach:
     """What the jobs of a repository run, and the packages that their commands name."""
 
     runs: tuple[TestRun, ...]
-    perhaps: tuple[TestRun, ...]  # of jobs of which it is not known whether they run by themselves
+    perhaps: tuple[TestRun, ...]  # of jobs that run only under a condition which cannot be told
     unknown: tuple[str, ...]
     jobs: int
     packages: Mapping[str, str]  # folder of a Cargo.toml -> its package
@@ -52,16 +52,20 @@ class CiReach:
 
     def of(self, path: str, tags: Callable[[], frozenset[str]]) -> Reach:
         """Whether a test in this file is run; `tags` gives the build tags that a file of Go asks for."""
-        some = ""
+        some = forgiven = ""
         for run in self.runs:
             answer = self._covers(run, path, tags)
-            if answer == "yes":
+            if answer == "yes" and not run.forgiven:
                 return Reach("yes", run.place)
+            if answer == "yes":
+                forgiven = forgiven or f"{run.place}, where a failure is forgiven"
             if answer == "unknown" and not some:
                 some = f"{run.place} runs only some of the tests there"
+        if forgiven:
+            return Reach("yes", forgiven)
         for run in self.perhaps:
             if self._covers(run, path, tags) != "no" and not some:
-                some = f"whether {run.place} runs by itself"
+                some = f"{run.place} runs it under a condition that cannot be told"
         if some:
             return Reach("unknown", some)
         if self.unknown:
@@ -177,7 +181,9 @@ def _read(snapshot: RepositorySnapshot) -> tuple[CiReach, bool]:
             continue
         found = follower.follow(step.text, step.folder.removeprefix("./").rstrip("/").removeprefix("."))
         kept = runs if step.automatic == "yes" else perhaps
-        kept |= dict.fromkeys(replace(run, place=place) for run in found.runs)
+        kept |= dict.fromkeys(
+            replace(run, place=place, forgiven=run.forgiven or step.forgiven) for run in found.runs
+        )
         unknown |= dict.fromkeys(f"{place}: {why}" for why in found.unknown)
     if count == MOST_STEPS:
         unknown["there are more jobs than are read"] = None

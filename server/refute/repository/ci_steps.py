@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Answer = Literal["yes", "no", "unknown"]
+UNKNOWN_FOLDER = "?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +14,7 @@ class CiStep:
     """A script that a job runs: `automatic` says whether on push, pull request or a schedule.
 
     `why` says instead of a script why it is not known what runs. `folder` is where it begins, "" at the root.
+    `forgiven` says that the job passes though the script fails.
     """
 
     path: str
@@ -21,3 +23,4 @@ class CiStep:
     folder: str = ""
     automatic: Answer = "yes"
     why: str = ""
+    forgiven: bool = False

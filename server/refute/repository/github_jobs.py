@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from refute.repository.ci_steps import Answer, CiStep
+from refute.repository.ci_steps import UNKNOWN_FOLDER, CiStep
 from refute.repository.ci_yaml import Text, UnreadableYamlError, read_yaml
+from refute.repository.github_conditions import holds
+from refute.repository.github_triggers import Events, events_of, surest
 from refute.repository.github_values import combinations, put, texts_of, with_variables
-
-_BY_ITSELF = frozenset({"push", "pull_request", "pull_request_target", "schedule", "merge_group"})
 
 
 def github_steps(workflows: Mapping[str, str], files: Mapping[str, str]) -> Iterator[CiStep]:
@@ -26,42 +27,21 @@ def github_steps(workflows: Mapping[str, str], files: Mapping[str, str]) -> Iter
     }
     for path, document in read.items():
         if isinstance(document, dict):
-            automatic = _triggered(document, named, read, 0)
-            yield from _workflow(path, document, read, files, automatic, {}, 0)
-
-
-def _triggered(
-    document: dict[str, Any], named: Mapping[str, str], read: Mapping[str, Any], depth: int
-) -> Answer:
-    on = document.get("on")
-    if isinstance(on, dict):
-        push = on.get("push")
-        if _BY_ITSELF & {*on} - {"push"}:
-            return "yes"
-        if "push" in on and not (isinstance(push, dict) and "tags" in push and "branches" not in push):
-            return "yes"
-        after = on.get("workflow_run")
-        first = after.get("workflows") if isinstance(after, dict) else None
-        for name in first if isinstance(first, list) and depth < 4 else ():
-            path = named.get(str(name))
-            if path is not None and _triggered(read[path], named, read, depth + 1) == "yes":
-                return "yes"
-        return "no"
-    names = {str(name) for name in on} if isinstance(on, list) else {str(on)}
-    return "yes" if names & _BY_ITSELF else "no"
+            events = events_of(document, named, read)
+            yield from _workflow(path, document, read, files, events, {}, 0)
 
 
 def _workflow(
-    path: str, document: dict[str, Any], read: Mapping[str, Any], files: Mapping[str, str], automatic: Answer,
+    path: str, document: dict[str, Any], read: Mapping[str, Any], files: Mapping[str, str], events: Events,
     inputs: dict[str, str], depth: int,
 ) -> Iterator[CiStep]:  # fmt: skip
     jobs = document.get("jobs")
     shared = texts_of(document.get("env"))
-    for job in [*jobs.values()] if isinstance(jobs, dict) else []:
-        if not isinstance(job, dict):
-            continue
-        runs = _conditional(job.get("if"), automatic)
-        known = {f"env.{name}": value for name, value in (shared | texts_of(job.get("env"))).items()} | inputs
+    rows = jobs.items() if isinstance(jobs, dict) else ()
+    held = {name: job for name, job in rows if isinstance(job, dict)}
+    for name, job in held.items():
+        known = {f"env.{key}": value for key, value in (shared | texts_of(job.get("env"))).items()} | inputs
+        runs = _after_needed(name, held, _on(job, events, known), events, known, 0)
         called = job.get("uses")
         if isinstance(called, str):
             yield from _called(path, called, job, read, files, runs, known, depth)
@@ -69,8 +49,55 @@ def _workflow(
         folder = _default_folder(job) or _default_folder(document)
         steps = job.get("steps")
         for values in combinations(job, known):
+            given = known | values
+            forgiven = _is_true(job.get("continue-on-error"), given)
+            elsewhere = False
             for step in steps if isinstance(steps, list) else ():
-                yield from _step(path, step, runs, folder, known | values, files, 0)
+                elsewhere = elsewhere or _takes_another_repository(step)
+                for found in _step(path, step, runs, folder, given, files, 0):
+                    where = UNKNOWN_FOLDER if elsewhere else found.folder
+                    yield replace(found, folder=where, forgiven=forgiven or found.forgiven)
+
+
+def _after_needed(
+    name: str, jobs: Mapping[str, Any], runs: Events, events: Events, known: Mapping[str, str], depth: int
+) -> Events:
+    """The events of a job without those on which a job that it needs is skipped."""
+    condition = str(jobs[name].get("if", ""))
+    needed = jobs[name].get("needs", [])
+    for other in needed if isinstance(needed, list) else [needed]:
+        if other not in jobs or depth > 8 or re.search(r"always\(|cancelled\(|failure\(", condition):
+            continue
+        before = _after_needed(other, jobs, _on(jobs[other], events, known), events, known, depth + 1)
+        runs = {
+            event: "yes" if answer == before[event] == "yes" else "unknown"
+            for event, answer in runs.items()
+            if event in before
+        }
+    return runs
+
+
+def _on(holder: Mapping[str, Any], events: Events, known: Mapping[str, str]) -> Events:
+    """The events on which the condition of a job or a step may hold, and whether it surely does."""
+    condition = put(str(holder.get("if") or ""), known)
+    answers = {event: holds(condition, event, known) for event in events}
+    return {
+        event: "yes" if surely == answers[event] == "yes" else "unknown"
+        for event, surely in events.items()
+        if answers[event] != "no"
+    }
+
+
+def _is_true(value: Any, known: Mapping[str, str]) -> bool:
+    return bool(value) and holds(str(value), "", known) == "yes"
+
+
+def _takes_another_repository(step: Any) -> bool:
+    """Whether a checkout puts another repository in the place of this one."""
+    if not isinstance(step, dict) or not str(step.get("uses", "")).startswith("actions/checkout"):
+        return False
+    asked = texts_of(step.get("with"))
+    return "path" not in asked and not re.search(r"github\.|^$", asked.get("repository", ""))
 
 
 def _called(
@@ -79,7 +106,7 @@ def _called(
     job: dict[str, Any],
     read: Mapping[str, Any],
     files: Mapping[str, str],
-    runs: Answer,
+    runs: Events,
     known: dict[str, str],
     depth: int,
 ) -> Iterator[CiStep]:
@@ -87,7 +114,7 @@ def _called(
     line = called.line if isinstance(called, Text) else 1
     if not called.startswith("./") or where not in read or depth > 3:
         if re.search(r"lint|label|stale|release|codeql|scorecard|publish|doc|dependabot", called) is None:
-            yield CiStep(path, line, automatic=runs, why=f"{called} is not in this repository")
+            yield CiStep(path, line, automatic=surest(runs), why=f"{called} is not in this repository")
         return
     yield CiStep(path, line, automatic="no")  # a call counts as a step, so that calls of calls have an end
     given = {f"inputs.{name}": put(value, known) for name, value in texts_of(job.get("with")).items()}
@@ -100,25 +127,10 @@ def _called(
     yield from _workflow(where, read[where], read, files, runs, given, depth + 1)
 
 
-def _conditional(condition: Any, automatic: Answer) -> Answer:
-    """Whether what runs by itself still does under an `if:` of a job or a step."""
-    said = str(condition or "")
-    if automatic == "no" or re.fullmatch(r"(?:\$\{\{)?\s*false\s*(?:\}\})?", said):
-        return "no"
-    if (
-        re.search(
-            r"event_name\s*==\s*'(?:workflow_dispatch|release|repository_dispatch|issue_comment)'", said
-        )
-        and "||" not in said
-    ):
-        return "no"
-    return "unknown" if re.search(r"\blabels?\b|comment\.body|inputs\.", said) else automatic
-
-
 def _step(
     path: str,
     step: Any,
-    runs: Answer,
+    runs: Events,
     folder: str,
     known: dict[str, str],
     files: Mapping[str, str],
@@ -126,14 +138,15 @@ def _step(
 ) -> Iterator[CiStep]:
     if not isinstance(step, dict):
         return
-    automatic = _conditional(step.get("if"), runs)
+    runs = _on(step, runs, known)
+    forgiven = _is_true(step.get("continue-on-error"), known)
     known = known | {f"env.{name}": value for name, value in texts_of(step.get("env")).items()}
     asked = texts_of(step.get("with"))
     script = step.get("run")
     uses = str(step.get("uses", ""))
     place = put(str(step.get("working-directory", folder)), known)
     if isinstance(script, Text):
-        yield CiStep(path, script.line, with_variables(script, known), place, automatic)
+        yield CiStep(path, script.line, with_variables(script, known), place, surest(runs), forgiven=forgiven)
     elif uses.startswith("./") and depth < 3:
         yield CiStep(path, 1, automatic="no")
         where = uses.removeprefix("./").rstrip("/")
@@ -151,11 +164,12 @@ def _step(
         )
         given = {f"inputs.{name}": put(value, known) for name, value in asked.items()}
         for row in steps if isinstance(steps, list) else ():
-            yield from _step(path, row, automatic, "", known | given, files, depth + 1)
+            for found in _step(path, row, runs, "", known | given, files, depth + 1):
+                yield replace(found, forgiven=forgiven or found.forgiven)
     elif uses:
         for command in _of_action(uses, {name: put(value, known) for name, value in asked.items()}):
             line = next((value.line for value in step.values() if isinstance(value, Text)), 1)
-            yield CiStep(path, line, command, place, automatic)
+            yield CiStep(path, line, command, place, surest(runs), forgiven=forgiven)
 
 
 def _of_action(uses: str, asked: Mapping[str, str]) -> Iterator[str]:

@@ -31,6 +31,7 @@ def combinations(job: dict[str, Any], known: Mapping[str, str]) -> Iterator[dict
     included = matrix.get("include")
     extra = [_flat(row) for row in included if isinstance(row, dict)] if isinstance(included, list) else []
     products = itertools.islice(itertools.product(*axes.values()), _MOST_COMBINATIONS)
+    excluded = _excluded(matrix)
     rows = [{key: value for one in row for key, value in one.items()} for row in
             ([{f"matrix.{name}{rest}": text for rest, text in value.items()} for name, value in zip(axes, product, strict=True)] for product in products)]  # fmt: skip
     seen = set()
@@ -40,9 +41,16 @@ def combinations(job: dict[str, Any], known: Mapping[str, str]) -> Iterator[dict
     ]:
         kept = {name: value for name, value in row.items() if name.split(".")[1] in used}
         key = tuple(sorted(kept.items()))
-        if key not in seen:
+        if key not in seen and not any(left_out.items() <= row.items() for left_out in excluded):
             seen.add(key)
             yield kept
+
+
+def _excluded(matrix: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The combinations that are left out; a row about an axis that no text uses leaves others of its kind."""
+    rows = matrix.get("exclude")
+    flat = [_flat(row) for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return [{f"matrix.{name}": value for name, value in row.items()} for row in flat if row]
 
 
 def _values(value: Any, known: Mapping[str, str]) -> list[dict[str, str]]:

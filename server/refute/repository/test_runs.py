@@ -25,6 +25,7 @@ class TestRun:
     some: bool = False
     below: bool = True
     tags: tuple[str, ...] = ()
+    forgiven: bool = False  # its failure fails no job
     place: str = ""  # path:line of the job that runs it
 
     def covers(self, path: str) -> Literal["yes", "no", "unknown"]:
