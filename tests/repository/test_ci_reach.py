@@ -63,6 +63,26 @@ def job(run: str, on: str = "push", more: str = "") -> dict[str, str]:
         ("vendor/bin/phpunit", "tests/LeaseTest.php", "yes"),
         ("swift test", "Tests/A/LeaseTests.swift", "yes"),
         ("rebar3 ct", "test/lease_SUITE.erl", "yes"),
+        ("go test -test.run TestLease ./...", "a_test.go", "unknown"),
+        ("swift test --filter=Lease", "Tests/A/LeaseTests.swift", "unknown"),
+        ("./gradlew test --tests=Lease", "src/test/java/a/LeaseTest.java", "unknown"),
+        ("./gradlew build -x :a:test", "a/src/test/java/a/LeaseTest.java", "unknown"),
+        ("./gradlew test --dry-run", "src/test/java/a/LeaseTest.java", "unknown"),
+        ("ctest", "tests/lease.cc", "unknown"),  # which of them are registered, the build says
+        ("true || go test ./...", "a_test.go", "unknown"),
+        ("cd a && go test ./...", "a/a_test.go", "yes"),
+        ("test -n $FULL && go test ./...", "a_test.go", "unknown"),
+        ("if make; then go test ./...; fi", "a_test.go", "unknown"),
+        ("if go test ./...; then true; fi", "a_test.go", "yes"),
+        ("if true; then true; fi; go test ./...", "a_test.go", "yes"),
+        ("case $X in a) go test ./... ;; esac", "a_test.go", "unknown"),
+        ("case $X in a) true ;; esac; go test ./...", "a_test.go", "yes"),
+        ("test -d a && (true; true) && go test ./...", "a_test.go", "unknown"),
+        ("which go || { true; exit 1; }; go test ./...", "a_test.go", "yes"),
+        ("which go && { true; go test ./...; }", "a_test.go", "unknown"),
+        ("exit 0; go test ./...", "a_test.go", "unknown"),
+        ("test -d a || exit 1; go test ./...", "a_test.go", "yes"),
+        ("test -d a && (cd a; go test ./...)", "a/a_test.go", "unknown"),
         ("sudo timeout 60 go test ./...", "a_test.go", "yes"),
         ("./run-somewhere-else", "a_test.go", "unknown"),
         ("docker run image go test ./...", "a_test.go", "unknown"),
@@ -133,6 +153,23 @@ def test_that_a_failure_is_forgiven_is_told_unless_another_job_forgives_none(tmp
         tests = TestsInCi(snapshot)
         assert tests.of("a_test.go").by == ".github/workflows/ci.yml:5, where a failure is forgiven"
         assert tests.of("b/b_test.go").by == ".github/workflows/ci.yml:7"
+
+
+@pytest.mark.parametrize(
+    ("run", "forgiven"),
+    [
+        ("go test ./... || true", True),
+        ("go test ./... || exit 0", True),
+        ("make test", True),
+        ("go test ./... || exit 1", False),
+        ("go test ./... || echo failed && exit 1", False),
+    ],
+)
+def test_a_failure_that_the_script_forgives_is_told(tmp_path: Path, run: str, forgiven: bool) -> None:
+    files = {**job(run), "Makefile": "test:\n\t-go test ./...\n", "a_test.go": "\n"}
+    with open_repository(plain_folder(tmp_path / "a", files), cache=tmp_path / "c") as snapshot:
+        reach = TestsInCi(snapshot).of("a_test.go")
+    assert (reach.answer, "a failure is forgiven" in reach.by) == ("yes", forgiven)
 
 
 def test_what_a_matrix_excludes_is_not_run(tmp_path: Path) -> None:

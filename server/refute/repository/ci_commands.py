@@ -8,7 +8,7 @@ import json
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from refute.repository.shell_text import Command, commands_in, script_of
 from refute.repository.test_runs import TestRun
@@ -109,6 +109,7 @@ class Follower:
             words = _unwrapped(command.words)
             if not words:
                 continue
+            before = len(found.runs)
             if words[0] in functions and depth <= _DEEPEST:
                 others = {name: body for name, body in functions.items() if name != words[0]}
                 self._commands(
@@ -116,6 +117,12 @@ class Follower:
                 )
             else:
                 self._command(words, command, found, depth)
+            found.runs[before:] = [
+                replace(
+                    run, perhaps=run.perhaps or command.perhaps, forgiven=run.forgiven or command.forgiven
+                )
+                for run in found.runs[before:]
+            ]
 
     def _command(self, words: list[str], command: Command, found: Followed, depth: int) -> None:
         folder = command.folder
@@ -266,7 +273,7 @@ class Follower:
             for other in _expand(needed, known).split():
                 if other in rules:
                     self._target(path, other, folder, variables, found, depth + 1, seen)
-            lines = "\n".join(line.lstrip("@-+ \t") if not joined else line for line, joined in recipe)
+            lines = "\n".join(line if joined else _without_signs(line) for line, joined in recipe)
             lines = re.sub(
                 r"\$[({]MAKE[)}]|\$[({]CURDIR[)}]/?", lambda one: "make" if "MAKE" in one[0] else "./", lines
             )
@@ -466,6 +473,13 @@ def _rules(text: str) -> Iterator[tuple[list[str], str, list[tuple[str, bool]]]]
             names, recipe, joined = [], [], False
     if names:
         yield names, needed, recipe
+
+
+def _without_signs(line: str) -> str:
+    """A line of a recipe without what stands before it: a `-` forgives a failure."""
+    rest = line.lstrip("@-+ \t")
+    forgiven = "-" in line[: len(line) - len(rest)] and rest and not rest.endswith("\\")
+    return f"{rest} || true" if forgiven else rest
 
 
 def _expand(text: str, known: Mapping[str, str]) -> str:

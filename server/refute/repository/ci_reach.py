@@ -180,10 +180,9 @@ def _read(snapshot: RepositorySnapshot) -> tuple[CiReach, bool]:
             unknown[f"{place}: {step.why}"] = None
             continue
         found = follower.follow(step.text, step.folder.removeprefix("./").rstrip("/").removeprefix("."))
-        kept = runs if step.automatic == "yes" else perhaps
-        kept |= dict.fromkeys(
-            replace(run, place=place, forgiven=run.forgiven or step.forgiven) for run in found.runs
-        )
+        for run in found.runs:
+            kept = runs if step.automatic == "yes" and not run.perhaps else perhaps
+            kept[replace(run, place=place, forgiven=run.forgiven or step.forgiven)] = None
         unknown |= dict.fromkeys(f"{place}: {why}" for why in found.unknown)
     if count == MOST_STEPS:
         unknown["there are more jobs than are read"] = None

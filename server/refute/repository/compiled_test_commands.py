@@ -20,10 +20,13 @@ def go_runs(arguments: list[str], folder: str) -> list[TestRun] | None:
     if arguments[:1] != ["test"]:
         return []
     asked = ["-" + word.lstrip("-") if word.startswith("--") else word for word in arguments[1:]]
+    asked = [re.sub(r"^-test\.", "-", word) for word in asked]
     asked = asked[: asked.index("-args")] if "-args" in asked else asked
     chosen = [value for value in values_of(asked, "-run") if value not in (".", "", "Test", "^Test")]
-    if "-c" in asked or any(
-        re.fullmatch(r"\^?(?:\$|XXX|NONE|none|nothing|\^\$)\$?", value) for value in chosen
+    if (
+        {"-c", "-list"} & {*asked}
+        or "-list=" in " ".join(asked)
+        or any(re.fullmatch(r"\^?(?:\$|XXX|NONE|none|nothing|\^\$)\$?", value) for value in chosen)
     ):
         return []
     tags = tuple(tag for value in values_of(asked, "-tags") for tag in re.split(r"[ ,]", value) if tag)
@@ -81,6 +84,8 @@ def dotnet_runs(arguments: list[str], folder: str) -> list[TestRun] | None:
     if arguments[:1] not in (["test"], ["vstest"]):
         return []
     arguments = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if {"--list-tests", "-t"} & {*arguments}:
+        return []
     valued = ("-c", "--configuration", "-f", "--framework", "--logger", "-l", "-v", "--verbosity", "--filter", "-s", "--settings", "-o", "--results-directory", "-r", "--collect", "-m", "-p")  # fmt: skip
     chosen = any(word.startswith("--filter") for word in arguments)
     runs = []
@@ -99,7 +104,7 @@ def swift_runs(arguments: list[str], folder: str) -> list[TestRun] | None:
     """What it runs: of the package; None where that is not known."""
     if arguments[:1] != ["test"]:
         return []
-    return [TestRun("swift", folder, bool({"--filter", "--skip"} & {*arguments}))]
+    return [TestRun("swift", folder, any(word.startswith(("--filter", "--skip")) for word in arguments))]
 
 
 def zig_runs(arguments: list[str], folder: str) -> list[TestRun] | None:

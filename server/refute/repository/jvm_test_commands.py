@@ -35,6 +35,8 @@ def gradle_runs(arguments: list[str], folder: str) -> list[TestRun] | None:
     excluded = values_of(arguments, "-x", "--exclude-task")
     for value in values_of(arguments, "-p", "--project-dir"):
         folder = joined(folder, value)
+    if {"--dry-run", "-m"} & {*arguments}:
+        return []
     runs = []
     for task in tasks:
         module, _, name = task.rpartition(":")
@@ -42,8 +44,10 @@ def gradle_runs(arguments: list[str], folder: str) -> list[TestRun] | None:
         if "$" in task:
             runs.append(TestRun("gradle all", folder, True))
         elif name in ("test", "check", "build") and not {"test", "check"} & {*excluded}:
-            some = "--tests" in arguments or any(
-                word.startswith("-D") and "test" in word.lower() for word in arguments
+            some = (
+                any(word.startswith("--tests") for word in arguments)
+                or bool(excluded)
+                or any(word.startswith("-D") and "test" in word.lower() for word in arguments)
             )
             runs.append(TestRun("gradle", place, some))
         elif re.search(r"[tT]est|[cC]heck|verify|ci$", name) and not re.search(

@@ -87,7 +87,7 @@ def python_runs(arguments: list[str], folder: str) -> list[TestRun] | None:
 
 def javascript_runs(arguments: list[str], folder: str) -> list[TestRun] | None:
     """What it runs: of a runner, by paths; None where that is not known."""
-    if {"--version", "--help", "--listTests"} & {*arguments}:
+    if {"--version", "--help", "--listTests", "bench"} & {*arguments}:
         return []
     words = [word for word in arguments if word not in ("run", "watch")]
     chosen = any(
@@ -192,6 +192,8 @@ def rebar_runs(arguments: list[str], folder: str) -> list[TestRun] | None:
 
 def phpunit_runs(arguments: list[str], folder: str) -> list[TestRun] | None:
     """What it runs: by paths; None where that is not known."""
+    if {"--list-tests", "--list-suites", "--version"} & {*arguments}:
+        return []
     chosen = any(re.match(r"--(?:filter|group|exclude-group|testsuite)\b", word) for word in arguments)
     return _paths(
         "phpunit",

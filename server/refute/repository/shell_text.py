@@ -21,6 +21,9 @@ _SUBSTITUTED = re.compile(r"\$\([^()]*\)|`[^`]*`")
 _KEYWORDS = frozenset(
     {"if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "time", "exec", "done", "fi"}
 )
+# what is asked before `&&`, and what forgives behind `||`
+_QUESTIONS = frozenset({"[", "[[", "test", "false", "command", "which", "type", "grep", "git", "diff", "cmp"})
+_FORGIVING = frozenset({"true", ":", "/bin/true", "echo", "printf"})
 _SIGNS = frozenset(";&|()\n")
 _MOST_LINES, _LONGEST_LINE = 3_000, 4_000
 
@@ -33,6 +36,8 @@ class Command:
     folder: str
     line: int
     variables: Mapping[str, str] = field(default_factory=dict)
+    perhaps: bool = False  # it stands behind a condition, an alternative or an `exit`
+    forgiven: bool = False  # its failure ends nothing (`|| true`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +88,17 @@ def script_of(text: str) -> Script:
 def commands_in(text: str, folder: str, variables: Mapping[str, str]) -> Iterator[Command]:
     """The commands of shell text in order; one that cannot be split is a word `?`."""
     known = dict(variables)
-    at, stack = folder, list[str]()
+    at, stack = folder, list[tuple[str, bool]]()
+    branches: list[bool] = []  # whether what stands here is an arm of each `if` and `case` that is open
+    ended = False
     for line, row in _logical_lines(text):
         tokens = _tokens(row)
         if tokens is None:
-            yield Command(("?", row.strip()[:80]), at, line, dict(known))
+            yield Command(("?", row.strip()[:80]), at, line, dict(known), perhaps=ended or any(branches))
             continue
         words: list[str] = []
-        for token in [*tokens, ";"]:
+        chained = False
+        for number, token in enumerate(tokens := [*tokens, ";"]):
             if not set(token) <= _SIGNS:
                 words.append(token)
                 continue
@@ -98,22 +106,56 @@ def commands_in(text: str, folder: str, variables: Mapping[str, str]) -> Iterato
                 words = words if token != ";" or len(words) < 60 else []
                 continue
             if ")" in token and not stack:
+                _branch(words, branches, chained)
                 words = []  # the pattern of an arm of `case`
                 continue
+            _branch(words, branches, chained)
             simple = _simple(words, known)
             words = []
+            perhaps = chained or ended or any(branches) or any(doubt for _, doubt in stack)
             if simple:
                 if simple[0] in ("cd", "pushd"):
                     at = _within(at, simple[1] if len(simple) > 1 else "?")
                 elif simple[0] == "popd":
                     at = folder
                 else:
-                    yield Command(tuple(simple), at, line, dict(known))
-            for sign in token:
-                if sign == "(":
-                    stack.append(at)
-                elif sign == ")" and stack:
-                    at = stack.pop()
+                    forgiven = token == "||" and _forgives(tokens[number + 1 :])
+                    yield Command(tuple(simple), at, line, dict(known), perhaps, forgiven)
+                ended = ended or (simple[0] == "exit" and not perhaps and not stack)
+            signs = token.replace("()", "")
+            for _ in range(min(signs.count(")"), len(stack))):
+                at, doubt = stack.pop()
+                chained = chained or doubt
+            if "||" in signs:
+                chained = True
+            elif "&&" in signs:
+                chained = chained or bool(simple and simple[0] in _QUESTIONS)
+            elif ";" in signs or signs == "&":
+                chained = False
+            stack += [(at, chained)] * signs.count("(")
+
+
+def _branch(words: list[str], branches: list[bool], chained: bool) -> None:
+    """Opens and closes arms by the keywords that begin a command: what `if` asks runs, its arms perhaps."""
+    for word in words:
+        if word == "if":
+            branches.append(False)
+        elif word == "case":
+            branches.append(True)
+        elif word in ("then", "else", "elif") and branches:
+            branches[-1] = True
+        elif word == "{":
+            branches.append(chained)
+        elif word in ("fi", "esac", "}") and branches:
+            branches.pop()
+        if word not in _KEYWORDS:
+            return
+
+
+def _forgives(behind: list[str]) -> bool:
+    """Whether what stands behind `||` succeeds, and nothing is made to depend on it."""
+    sign = next(token for token in behind if set(token) <= _SIGNS)
+    return (behind[0] in _FORGIVING or behind[:2] == ["exit", "0"]) and "&&" not in sign
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -25,6 +25,7 @@ class TestRun:
     some: bool = False
     below: bool = True
     tags: tuple[str, ...] = ()
+    perhaps: bool = False  # it stands behind a condition of the script
     forgiven: bool = False  # its failure fails no job
     place: str = ""  # path:line of the job that runs it
 
