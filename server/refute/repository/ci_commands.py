@@ -39,6 +39,7 @@ _HARMLESS_PROGRAMS = """
     netstat ss nc lsof telnet ping dig nslookup cygpath setx powershell-null pkg-config ccache sccache gcloud-auth nix-env nix-channel cachix strace rimraf madge vitepress typedoc epmd shx ncc esbuild rollup webpack vite bsc cspell jsdoc rescript del-cli mkdirp pino-pretty
 """
 _HARMLESS = frozenset(_HARMLESS_PROGRAMS.split())
+_STARTERS = frozenset({"xargs", "find", "ssh"})  # harmless but for what they start
 _HARMLESS_FIRST = {
     "npm": r"ci|i|install|publish|pack|audit|cache|config|set|version|link|login|root|prune|rebuild|dedupe|update|-v|--version|view",
     "yarn": r"install|add|config|cache|--.*|global|set|version|publish|link|why|dlx",
@@ -129,6 +130,11 @@ class Follower:
         name = words[0].rsplit("/", 1)[-1]
         if name in ("bash", "sh", "zsh") and "-c" in words[1:-1]:
             self._script(words[words.index("-c") + 1], folder, command.variables, found, depth + 1)
+            return
+        if name in _STARTERS and any(
+            runs_of([word, *words[at + 1 :]], folder) for at, word in enumerate(words) if at
+        ):
+            found.unknown.append(f"where `{_shown(words)}` runs tests")
             return
         if name in _HARMLESS or (
             name in _HARMLESS_FIRST

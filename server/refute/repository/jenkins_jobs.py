@@ -20,6 +20,9 @@ def jenkins_steps(path: str, text: str) -> Iterator[CiStep]:
     automatic: Answer = (
         "yes" if re.search(r"\btriggers\s*\{[^}]*(?:cron|pollSCM|githubPush)", text) else "unknown"
     )
+    text = re.sub(r"(?m)^\s*//.*$", "", text)
+    if automatic == "yes" and re.search(r"\bwhen\s*\{", text):
+        automatic = "unknown"
     for found in _JENKINS.finditer(text):
         script = next(group for group in found.groups() if group is not None)
         yield CiStep(path, text.count("\n", 0, found.start()) + 1, script, "", automatic)

@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from refute.repository.ci_steps import Answer, CiStep
 from refute.repository.ci_yaml import Text, UnreadableYamlError, read_yaml
+from refute.repository.github_triggers import surest
 from refute.repository.github_values import texts_of
 
 _SCRIPT_KEYS = frozenset({
@@ -66,8 +68,7 @@ def _scripts(path: str, holder: Any, runs: Answer, folder: str = "") -> Iterator
             yield from _scripts(path, row, runs, folder)
     if not isinstance(holder, dict):
         return
-    if str(holder.get("when", "")) == "manual" or str(holder.get("trigger_type", "")) == "manual":
-        runs = "no"
+    runs = _still(holder, runs)
     folder = (
         str(holder.get("workingDirectory", holder.get("working_directory", folder)))
         .removeprefix("$(Build.SourcesDirectory)")
@@ -82,11 +83,37 @@ def _scripts(path: str, holder: Any, runs: Answer, folder: str = "") -> Iterator
             yield CiStep(path, line, command, folder, runs)
     for key, value in holder.items():
         if key in _SCRIPT_KEYS or key.endswith("_script"):
-            yield from _lines(path, value, runs, folder)
+            for step in _lines(path, value, runs, folder):
+                forgiven = any(str(holder.get(name, "")) == "true" for name in _FORGIVES)
+                yield replace(step, forgiven=forgiven)
             if isinstance(value, dict):
                 yield from _scripts(path, value, runs, folder)
         else:
             yield from _scripts(path, value, runs, folder)
+
+
+# keys that make a block depend on what its file does not tell, and those that let its failure pass
+_CONDITIONS = frozenset({
+    "when", "unless", "if", "only_if", "skip", "skip_if", "condition", "trigger_type", "only", "except", "rules",
+})  # fmt: skip
+_FORGIVES = frozenset({"allow_failure", "allow_failures", "soft_fail", "continueOnError"})
+
+
+def _still(holder: Mapping[str, Any], runs: Answer) -> Answer:
+    """Whether what runs by itself still does under the conditions of a block."""
+    said = {name: str(holder[name]).strip() for name in _CONDITIONS & {*holder}}
+    if runs == "no" or {"manual", "never", "on_fail", "on_failure", "false"} & {
+        said.get(name) for name in ("when", "trigger_type", "condition", "if", "only_if")
+    }:
+        return "no"
+    if said.get("skip") == "true":
+        return "no"
+    sure = {
+        "when": ("always", "on_success"),
+        "condition": ("true", "always()", "succeeded()"),
+        "skip": ("false",),
+    }
+    return runs if all(said[name] in sure.get(name, ()) for name in said) else "unknown"
 
 
 def _of_azure_task(task: str, inputs: Mapping[str, str]) -> str:
@@ -127,7 +154,35 @@ def _of_gitlab(path: str, document: dict[str, Any]) -> Iterator[CiStep]:
                 isinstance(rule, dict) and str(rule.get("when", "")) in ("manual", "never") for rule in rules
             )
         )
-        yield from _lines(path, known.get("script"), "no" if by_hand else "yes", "")
+        runs: Answer = "no" if by_hand else _of_rules(known)
+        for step in _lines(path, known.get("script"), runs, ""):
+            yield replace(step, forgiven=str(known.get("allow_failure", "")) == "true")
+
+
+_COMMON_REFS = frozenset({"branches", "pushes", "merge_requests", "schedules", "main", "master"})
+_RARE_REFS = frozenset({"tags", "web", "api", "triggers", "pipelines", "chat", "external"})
+
+
+def _of_rules(job: Mapping[str, Any]) -> Answer:
+    """Whether a job of GitLab runs by itself: by a rule without a condition, or by its kinds of references."""
+    rules = job.get("rules")
+    if isinstance(rules, list):
+        plain = [
+            rule for rule in rules if isinstance(rule, dict) and not {"if", "changes", "exists"} & {*rule}
+        ]
+        return (
+            "yes"
+            if any(str(rule.get("when", "")) in ("", "always", "on_success") for rule in plain)
+            else "unknown"
+        )
+    only = job.get("only", "branches")
+    names = {str(name) for name in only} if isinstance(only, list) else {str(only)}
+    if names <= _RARE_REFS:
+        return "no"
+    left_out = job.get("except", [])
+    excepted = {str(name) for name in (left_out if isinstance(left_out, list) else [left_out])}
+    sure = bool(names & _COMMON_REFS) and not isinstance(only, dict) and excepted <= _RARE_REFS
+    return "yes" if sure else "unknown"
 
 
 def _extended(job: dict[str, Any], document: dict[str, Any], depth: int) -> dict[str, Any]:
@@ -145,13 +200,23 @@ def _of_circle(path: str, document: dict[str, Any]) -> Iterator[CiStep]:
     asked: dict[str, Answer] = {}
     for flow in flows.values() if isinstance(flows, dict) else ():
         rows = flow.get("jobs") if isinstance(flow, dict) else None
-        for row in rows if isinstance(rows, list) else ():
+        rows = rows if isinstance(rows, list) else []
+        approved = {
+            next(iter(one))
+            for one in rows
+            if isinstance(one, dict) and one and "approval" in str(next(iter(one.values())))
+        }
+        for row in rows:
             name, about = next(iter(row.items())) if isinstance(row, dict) and row else (str(row), {})
             filters = about.get("filters") if isinstance(about, dict) else None
             only_tags = (
                 isinstance(filters, dict) and "tags" in filters and "ignore" in str(filters.get("branches"))
             )
-            asked[str(name)] = "no" if only_tags else "yes"
+            conditional = isinstance(flow, dict) and {"when", "unless", "triggers"} & {*flow}
+            needed = about.get("requires") if isinstance(about, dict) else None
+            waits = isinstance(needed, list) and approved & {str(one) for one in needed}
+            answer: Answer = "no" if only_tags or waits else "unknown" if conditional else "yes"
+            asked[str(name)] = surest({"before": asked.get(str(name), "no"), "here": answer})
     for name, job in jobs.items() if isinstance(jobs, dict) else ():
         if not isinstance(job, dict):
             continue

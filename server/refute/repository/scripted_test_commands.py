@@ -101,6 +101,14 @@ def javascript_runs(arguments: list[str], folder: str) -> list[TestRun] | None:
     return _paths("javascript", words, folder, chosen, valued)
 
 
+def pattern_runs(arguments: list[str], folder: str) -> list[TestRun] | None:
+    """What Jest or Vitest runs, whose words are patterns of paths: with any of them, some of the tests."""
+    runs = javascript_runs(arguments, folder)
+    return (
+        runs if runs in ([], [TestRun("javascript", folder)]) else [TestRun("javascript", folder, some=True)]
+    )
+
+
 def node_runs(arguments: list[str], folder: str) -> list[TestRun] | None:
     """What it runs: of a file, or of its own runner; None where that is not known."""
     if "--test" in arguments:

@@ -32,9 +32,14 @@ class TestRun:
     def covers(self, path: str) -> Literal["yes", "no", "unknown"]:
         """Whether the test file is among them, as far as the path tells."""
         fits = TEST_FILES[self.tool]
+        inner = path.removeprefix(f"{self.folder}/") if self.folder else path
+        if self.tool == "go" and self.below and _LEFT_OUT_BY_GO.search(inner):
+            return "no"
+        if self.tool.startswith("cargo") and re.search(r"(?:^|/)(?:benches|examples)/", path):
+            return "no"
         if not re.search(fits, path) or not self._holds(path):
             return "no"
-        return "unknown" if self.some else "yes"
+        return "unknown" if self.some or (self.tool == "go" and _OF_ANOTHER_SYSTEM.search(path)) else "yes"
 
     def _holds(self, path: str) -> bool:
         if path == self.folder:
@@ -44,6 +49,9 @@ class TestRun:
         return not self.folder or path.startswith(f"{self.folder}/")
 
 
+# what `./...` passes over, and files that are built on some systems alone
+_LEFT_OUT_BY_GO = re.compile(r"(?:^|/)(?:testdata|vendor|[_.][^/]*)/|(?:^|/)[_.][^/]*$")
+_OF_ANOTHER_SYSTEM = re.compile(r"_(?:windows|darwin|freebsd|netbsd|openbsd|plan9|js|wasm)_test\.go$")
 _JVM = r"\.(?:java|kt|kts|groovy|scala)$"
 # the files that each tool takes for tests
 TEST_FILES = {

@@ -20,6 +20,7 @@ from refute.repository.scripted_test_commands import (
     javascript_runs,
     mix_runs,
     node_runs,
+    pattern_runs,
     phpunit_runs,
     pytest_runs,
     python_runs,
@@ -49,7 +50,7 @@ def _one(tool: str, *, some: bool = False, asked: str = "") -> Reader:
 
 _READERS: dict[str, Reader] = {
     "go": go_runs, "cargo": cargo_runs, "cross": cargo_runs, "mvn": maven_runs, "mvnw": maven_runs, "gradle": gradle_runs, "gradlew": gradle_runs, "sbt": sbt_runs, "pytest": pytest_runs, "py.test": pytest_runs,
-    "python": python_runs, "python3": python_runs, "jest": javascript_runs, "vitest": javascript_runs, "mocha": javascript_runs, "ava": javascript_runs, "tap": javascript_runs, "tape": javascript_runs,
+    "python": python_runs, "python3": python_runs, "jest": pattern_runs, "vitest": pattern_runs, "mocha": javascript_runs, "ava": javascript_runs, "tap": javascript_runs, "tape": javascript_runs,
     "_mocha": javascript_runs, "jasmine": javascript_runs, "node": node_runs, "tsx": node_runs, "ts-node": node_runs, "rspec": rspec_runs, "ruby": ruby_runs, "mix": mix_runs, "rebar3": rebar_runs, "phpunit": phpunit_runs, "simple-phpunit": phpunit_runs,
     "pest": phpunit_runs, "dotnet": dotnet_runs, "swift": swift_runs, "zig": zig_runs, "bazel": bazel_runs, "bazelisk": bazel_runs, "lein": _one("lein", some=False, asked="test|test-all"), "ctest": _one("ctest", some=True),
 }  # fmt: skip
