@@ -7,50 +7,16 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from refute.repository.known_programs import is_harmless, starts_another, unwrapped
+from refute.repository.makefile_text import Rules, expanded, rules_in, variables_in, without_signs
 from refute.repository.shell_text import Command, commands_in, script_of
 from refute.repository.test_runs import TestRun
 from refute.repository.test_tools import runs_of
 
 _DEEPEST, _MOST_COMMANDS, _MOST_IN_ALL = 8, 4_000, 60_000
-_LONGEST_LINE = 2_000  # of a Makefile
-_Rules = dict[str, list[tuple[str, list[tuple[str, bool]]]]]
-# what stands before a command and changes nothing of what it runs; the number of words that follow belong to it
-_WRAPPERS = {
-    "sudo": 0, "env": 0, "nohup": 0, "nice": 0, "command": 0, "xvfb-run": 0, "timeout": 1, "gtimeout": 1, "retry": 0, "unbuffer": 0, "stdbuf": 0, "catchsegv": 0,
-    "npx": 0, "bunx": 0, "nyc": 0, "c8": 0, "cross-env": 0, "dotenv": 0, "busted": 0, "winpty": 0, "chronic": 0, "travis_retry": 0, "travis_wait": 0, "eval": 0, "script": 0, "valgrind": 0, "setarch": 0,
-    "run_with_retries": 0, "ionice": 0, "taskset": 1, "tsc-watch": 0, "gotestsum": 0, "ibazel": 0,
-}  # fmt: skip
-_PAIRS = {("bundle", "exec"), ("poetry", "run"), ("uv", "run"), ("pipenv", "run"), ("pdm", "run"), ("hatch", "run"), ("rye", "run"), ("pnpm", "exec"), ("yarn", "exec"),
-          ("npm", "exec"), ("mise", "exec"), ("asdf", "exec"), ("coverage", "run"), ("micromamba", "run"), ("conda", "run"), ("opam", "exec"), ("doppler", "run"), ("rustup", "run"), ("composer", "exec")}  # fmt: skip
-# programs that run no tests of the repository, whatever they are given
-_HARMLESS_PROGRAMS = """
-    : . [ [[ test true false set export unset read echo printf cat tee head tail grep egrep sed awk cut sort uniq tr wc find xargs ls cp mv rm mkdir rmdir ln touch chmod chown pwd cd
-    exit return break continue shift local declare readonly trap wait kill sleep date basename dirname realpath readlink which type hash source alias ulimit umask seq expr diff cmp mktemp install
-    case esac in for fi done function select let df du free ps id whoami uname hostname env locale nproc lscpu getconf sysctl mount umount swapon dd truncate fallocate sync stat file md5sum sha256sum shasum
-    git gh hub curl wget tar unzip zip gzip gunzip xz zstd 7z jq yq apt apt-get dpkg yum dnf apk brew port pacman choco scoop winget snap pip pip3 pipx conda gem nvm rbenv pyenv rustup corepack n asdf sdk
-    docker-machine systemctl service ssh scp rsync ssh-keygen gpg openssl keytool aws gcloud az kubectl helm terraform vault codecov bash_codecov coveralls goveralls sonar-scanner gcov lcov gcovr genhtml kcov
-    golangci-lint gofmt goimports gofumpt staticcheck govulncheck revive buf protoc shellcheck shfmt yamllint actionlint hadolint markdownlint mdl typos codespell black ruff flake8 isort mypy pylint pyright bandit
-    eslint prettier tsc standard xo tslint rubocop standardrb brakeman yard rdoc clang-format clang-tidy cppcheck cmake meson ninja autoreconf autoconf automake libtoolize gcc g++ clang clang++ cc ld ldconfig
-    javac jar java rustc rustfmt cargo-deny cargo-audit mdbook mkdocs sphinx-build hugo jekyll asciidoctor doxygen pre-commit reuse addlicense licensed dependabot semgrep trivy snyk cosign syft goreleaser ko
-    lerna-publish semantic-release twine poetry-publish vcpkg conan iptables ip tc ethtool modprobe udevadm adduser useradd usermod groupadd su-exec redis-cli redis-server psql createdb createuser pg_ctl pg_isready mysql mysqladmin mongo mongod
-    netstat ss nc lsof telnet ping dig nslookup cygpath setx powershell-null pkg-config ccache sccache gcloud-auth nix-env nix-channel cachix strace rimraf madge vitepress typedoc epmd shx ncc esbuild rollup webpack vite bsc cspell jsdoc rescript del-cli mkdirp pino-pretty
-"""
-_HARMLESS = frozenset(_HARMLESS_PROGRAMS.split())
-_STARTERS = frozenset({"xargs", "find", "ssh"})  # harmless but for what they start
-_HARMLESS_FIRST = {
-    "npm": r"ci|i|install|publish|pack|audit|cache|config|set|version|link|login|root|prune|rebuild|dedupe|update|-v|--version|view",
-    "yarn": r"install|add|config|cache|--.*|global|set|version|publish|link|why|dlx",
-    "pnpm": r"install|i|add|config|publish|store|setup|--version|fetch", "bun": r"install|i|add|--version",
-    "bundle": r"install|config|update|add|lock|--version|check", "composer": r"install|update|require|config|validate|dump-autoload|global|self-update|remove|create-project|--version|normalize|audit|show",
-    "poetry": r"install|config|lock|build|publish|check|--version|add|self|env|export", "uv": r"sync|pip|venv|lock|build|publish|tool|python|export|--version", "pdm": r"install|sync|lock|build",
-    "docker": r"login|push|pull|tag|images|image|ps|logs|version|info|buildx|build|network|volume|manifest|inspect|rm|rmi|stop|kill|system|save|load|cp|start",
-    "docker-compose": r"up|down|pull|build|logs|ps|stop|rm|version|config|start", "lein": r"deps|jar|uberjar|install|deploy|check|with-profiles?|cljfmt|eastwood",
-    "rebar3": r"compile|deps|dialyzer|xref|hex|edoc|fmt|lint|get-deps|update|as|escriptize|release|tar|tree|unlock|upgrade|hank", "hatch": r"build|version|env",
-}  # fmt: skip
-_SET = re.compile(r"^(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*[?:]?=[ \t]*(.*)$", re.M)
 _STYLE = re.compile(r"lint|format|style|licen[cs]e|headers?\b|spell|docs?\b|changelog|release|publish|deploy|install|setup|build|download|package|notice|label|version|fmt|dependenc|cleanup|clean[-_.]|upload|bump|assign|tag|notify|typecheck|type-check|prepare|generate|codegen", re.I)  # fmt: skip
 
 
@@ -70,7 +36,7 @@ class Follower:
         self._texts = texts
         self._paths = paths
         self._known: dict[tuple[str, str], Followed] = {}
-        self._makefiles: dict[str, tuple[str, _Rules, dict[str, str]]] = {}
+        self._makefiles: dict[str, tuple[str, Rules, dict[str, str]]] = {}
         self._commands_left = _MOST_IN_ALL
 
     def follow(self, text: str, folder: str) -> Followed:
@@ -107,7 +73,7 @@ class Follower:
         for command in commands_in(text, folder, variables):
             if not self._counted(found):
                 return
-            words = _unwrapped(command.words)
+            words = unwrapped(command.words)
             if not words:
                 continue
             before = len(found.runs)
@@ -131,15 +97,12 @@ class Follower:
         if name in ("bash", "sh", "zsh") and "-c" in words[1:-1]:
             self._script(words[words.index("-c") + 1], folder, command.variables, found, depth + 1)
             return
-        if name in _STARTERS and any(
+        if starts_another(words) and any(
             runs_of([word, *words[at + 1 :]], folder) for at, word in enumerate(words) if at
         ):
             found.unknown.append(f"where `{_shown(words)}` runs tests")
             return
-        if name in _HARMLESS or (
-            name in _HARMLESS_FIRST
-            and re.fullmatch(_HARMLESS_FIRST[name], words[1] if len(words) > 1 else "install")
-        ):
+        if is_harmless(words):
             return
         runs = runs_of(words, folder) if not words[0].startswith("$") else None
         if runs is not None:
@@ -245,17 +208,17 @@ class Follower:
                 text += "\n" + self._texts.get(where, "")
         return text
 
-    def _makefile(self, path: str) -> tuple[str, _Rules, dict[str, str]]:
+    def _makefile(self, path: str) -> tuple[str, Rules, dict[str, str]]:
         """The first target, the rules by target, and the plain variables of a Makefile; read once."""
         if path not in self._makefiles:
             text = self._with_included(path)
-            rules: _Rules = {}
+            rules: Rules = {}
             first = ""
-            for names, needed, recipe in _rules(text):
+            for names, needed, recipe in rules_in(text):
                 first = first or next((name for name in names if not name.startswith(".")), "")
                 for name in names:
                     rules.setdefault(name, []).append((needed, recipe))
-            known = {found.group(1): found.group(2).strip() for found in _SET.finditer(text)}
+            known = variables_in(text)
             self._makefiles[path] = (first, rules, known)
         return self._makefiles[path]
 
@@ -276,15 +239,15 @@ class Follower:
         if not any(needed.strip() or recipe for needed, recipe in matched) and not _STYLE.search(goal):
             found.unknown.append(f"{path} has no recipe of {goal} that can be read")
         for needed, recipe in matched:
-            for other in _expand(needed, known).split():
+            for other in expanded(needed, known).split():
                 if other in rules:
                     self._target(path, other, folder, variables, found, depth + 1, seen)
-            lines = "\n".join(line if joined else _without_signs(line) for line, joined in recipe)
+            lines = "\n".join(line if joined else without_signs(line) for line, joined in recipe)
             lines = re.sub(
                 r"\$[({]MAKE[)}]|\$[({]CURDIR[)}]/?", lambda one: "make" if "MAKE" in one[0] else "./", lines
             )
             # each line has a shell of its own
-            for line in re.split(r"(?<!\\)\n", _expand(lines, known).replace("$$", "$")):
+            for line in re.split(r"(?<!\\)\n", expanded(lines, known).replace("$$", "$")):
                 self._script(line, folder, known, found, depth + 1)
 
     def _package(self, arguments: list[str], command: Command, found: Followed, depth: int) -> None:
@@ -422,74 +385,3 @@ _ASKED = {
 
 def _shown(words: Sequence[str]) -> str:
     return " ".join(" ".join(words).split())[:60]
-
-
-def _unwrapped(words: Sequence[str]) -> list[str]:
-    """The command without what stands before it: `sudo`, `timeout 60`, `bundle exec`, `env X=1`."""
-    rest = list(words)
-    for _ in range(6):
-        if len(rest) > 1 and (rest[0].rsplit("/", 1)[-1], rest[1]) in _PAIRS:
-            rest = rest[3:] if rest[0] == "rustup" else rest[2:]
-            if words[0] == "coverage":
-                return ["python", *_without_options(rest)] if rest[:1] != ["-m"] else ["python", *rest]
-        elif rest and rest[0].rsplit("/", 1)[-1] in _WRAPPERS:
-            name = rest[0].rsplit("/", 1)[-1]
-            if name == "gotestsum":
-                return ["go", "test", *(rest[rest.index("--") + 1 :] if "--" in rest else ["./..."])]
-            rest = _without_options(rest[1:])[_WRAPPERS[name] :]
-        else:
-            break
-        rest = _without_options(rest)
-    return rest
-
-
-def _without_options(words: list[str]) -> list[str]:
-    at = 0
-    while at < len(words) and (words[at].startswith("-") or re.fullmatch(r"[A-Z_]\w*=.*", words[at])):
-        at += 1
-    return words[at:]
-
-
-def _rules(text: str) -> Iterator[tuple[list[str], str, list[tuple[str, bool]]]]:
-    """Names, prerequisites and recipe of each rule; a line of a recipe says whether it goes on from the last."""
-    names: list[str] = []
-    needed = ""
-    recipe: list[tuple[str, bool]] = []
-    joined = False
-    for row in text.replace("\r", "").split("\n"):
-        if len(row) > _LONGEST_LINE:
-            continue
-        if names and (row.startswith("\t") or joined):
-            recipe.append((row.strip("\t"), joined))
-            joined = row.endswith("\\")
-            continue
-        begun = re.match(r"^([A-Za-z0-9_.][\w./ %$(){}-]*?)\s*::?(?!=)\s*([^#=]*?)(?:;(.*))?(?:#.*)?$", row)
-        if begun:
-            if names:
-                yield names, needed, recipe
-            names, needed = begun.group(1).split(), begun.group(2).rstrip("\\")
-            recipe = [(begun.group(3), False)] if begun.group(3) else []
-            joined = False
-        elif (
-            row.strip()
-            and not row.startswith(("#", " ", "if", "else", "endif", "-include", "include"))
-            and names
-        ):
-            yield names, needed, recipe
-            names, recipe, joined = [], [], False
-    if names:
-        yield names, needed, recipe
-
-
-def _without_signs(line: str) -> str:
-    """A line of a recipe without what stands before it: a `-` forgives a failure."""
-    rest = line.lstrip("@-+ \t")
-    forgiven = "-" in line[: len(line) - len(rest)] and rest and not rest.endswith("\\")
-    return f"{rest} || true" if forgiven else rest
-
-
-def _expand(text: str, known: Mapping[str, str]) -> str:
-    """Text of a Makefile with the plain variables that are known; at most three deep, and no longer than 20,000."""
-    for _ in range(3):
-        text = re.sub(r"\$[({]([A-Za-z_]\w*)[)}]", lambda found: known.get(found.group(1), ""), text)[:20_000]
-    return text
