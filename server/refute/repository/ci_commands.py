@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from refute.repository.known_programs import is_harmless, starts_another, unwrapped
 from refute.repository.makefile_text import Rules, expanded, rules_in, variables_in, without_signs
+from refute.repository.pytest_settings import narrowed
 from refute.repository.shell_text import Command, commands_in, script_of
 from refute.repository.test_runs import TestRun
 from refute.repository.test_tools import runs_of
@@ -109,7 +110,7 @@ class Follower:
             if folder == "?" and runs:
                 found.unknown.append(f"where `{_shown(words)}` runs")
             else:
-                found.runs += runs
+                found.runs += narrowed(runs, self._pytest_settings(folder), folder)
             return
         if words[1:2] == ["="] or re.fullmatch(r"[A-Z]\w+-[A-Z]\w+", name):
             return  # PowerShell: an assignment, a cmdlet
@@ -120,6 +121,11 @@ class Follower:
             found.unknown.append(f"what `{_shown(words)}` runs is decided in xtask")
         else:
             self._file(words, command, found, depth)
+
+    def _pytest_settings(self, folder: str) -> str:
+        names = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+        paths = (posixpath.normpath(posixpath.join(folder or ".", name)) for name in names)
+        return next((self._texts[path] for path in paths if "pytest" in self._texts.get(path, "")), "")
 
     def _file(self, words: list[str], command: Command, found: Followed, depth: int) -> None:
         """A script of the repository, or a program that is not known."""

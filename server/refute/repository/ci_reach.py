@@ -21,7 +21,7 @@ from refute.repository.test_runs import TestRun
 
 _MOST_BYTES = 400_000
 _BUILD_FILES = re.compile(
-    r"(^|/)(GNUmakefile|[Mm]akefile|package\.json|composer\.json|tox\.ini|setup\.cfg|pyproject\.toml|noxfile\.py|Rakefile|[Cc]argo\.toml|action\.ya?ml|[\w.-]+\.mk)$"
+    r"(^|/)(GNUmakefile|[Mm]akefile|package\.json|composer\.json|tox\.ini|setup\.cfg|pyproject\.toml|noxfile\.py|pytest\.ini|Rakefile|[Cc]argo\.toml|action\.ya?ml|[\w.-]+\.mk)$"
 )
 _SCRIPT = re.compile(
     r"\.(?:sh|bash)$|(?:^|/)(?:ci|scripts?|bin|tools?|hack|dev|build|test|tests|\.ci)/[\w-]+$|^(?:runtest[\w-]*|[\w-]*test[\w-]*|ci|build)$"
