@@ -235,6 +235,7 @@ def test_what_a_command_calls_is_followed(tmp_path: Path, run: str, files: dict[
         ("pytest", {"pytest.ini": "[pytest]\ntestpaths =\n    unit\n"}, "tests/test_a.py", "no"),
         ("pytest", {"pyproject.toml": "[tool.pytest.ini_options]\ntestpaths = ['tests', 'unit']\n"}, "tests/test_a.py", "yes"),
         ("pytest tests", {"pyproject.toml": "[tool.pytest.ini_options]\ntestpaths = ['unit']\n"}, "tests/test_a.py", "yes"),
+        ("cargo test --workspace", {"Cargo.toml": '[workspace]\nmembers = ["b"]\nexclude = ["a"]\n', "a/Cargo.toml": '[package]\nname = "a"\n'}, "a/src/lib.rs", "no"),
         ("make tests", {"Makefile": "test:\n\tgo test ./...\n"}, "a_test.go", "unknown"),
         ("./scripts/test.sh", {"scripts/test.sh": "#!/bin/sh\nfor p in $PASSES; do ${p}_pass; done\n"}, "a_test.go", "unknown"),
         ("python scripts/run_tests.py", {"scripts/run_tests.py": "main()\n"}, "tests/test_a.py", "unknown"),

@@ -48,6 +48,7 @@ class CiReach:
     jobs: int
     packages: Mapping[str, str]  # folder of a Cargo.toml -> its package
     members: Mapping[str, bool]  # folder of a Cargo.toml -> whether it is a workspace
+    excluded: tuple[str, ...]  # folders that a Cargo.toml excludes
     modules: tuple[str, ...]  # folders of a go.mod
 
     def of(self, path: str, tags: Callable[[], frozenset[str]]) -> Reach:
@@ -117,6 +118,8 @@ class CiReach:
             reached = home == folder
         else:
             reached = inside and (home == folder or self.members.get(folder, False))
+            left_out = any(f"{home}/".startswith(f"{one}/") for one in self.excluded)
+            reached = reached and (home == folder or not left_out)
         return replace(run, folder=home).covers(path) if reached else "no"
 
 
@@ -139,7 +142,7 @@ def _from_json(text: str) -> CiReach:
     held = json.loads(text)
     for name in ("runs", "perhaps"):
         held[name] = tuple(TestRun(**row | {"tags": tuple(row["tags"])}) for row in held[name])
-    return CiReach(**held | {name: tuple(held[name]) for name in ("unknown", "modules")})
+    return CiReach(**held | {name: tuple(held[name]) for name in ("unknown", "excluded", "modules")})
 
 
 def _is_opened(file: SourceFile) -> bool:
@@ -202,6 +205,12 @@ def _read(snapshot: RepositorySnapshot) -> tuple[CiReach, bool]:
         jobs=count,
         packages={folder: found.group(1) if found else "" for folder, found in named.items()},
         members={folder: "[workspace]" in text for folder, text in cargo.items()},
+        excluded=tuple(
+            posixpath.normpath(posixpath.join(folder, one))
+            for folder, text in cargo.items()
+            for listed in re.findall(r"^exclude\s*=\s*\[([^\]]*)\]", text, re.M)
+            for one in re.findall(r"[\"']([^\"'\n]+)[\"']", listed)
+        ),
         modules=tuple(posixpath.dirname(path) for path in paths if path.rsplit("/", 1)[-1] == "go.mod"),
     )
     return reach, len(texts) == len(of_ci) and not snapshot.left_out.get("missing objects")
