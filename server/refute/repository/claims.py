@@ -32,8 +32,8 @@ from refute.repository.weighing import conditions_of, default_of, threshold_of
 
 _MOST_COMPARED = 6000
 MOST_SHOWN, LEAST_SHOWN = 40, 15
-# The first answer is as long as the mean confidence of its claims is this: where a repository promises little it
-# is short, and the rest waits to be asked for. Of claims so chosen four in five belonged in a test plan.
+# The first answer is as long as the mean confidence of its claims is this: where a repository promises little
+# it is short, and the rest waits to be asked for. Of claims so chosen four in five belonged in a test plan.
 LIKELY = 0.7
 _RULES = {
     "assertion": "an assertion or panic says what must hold",

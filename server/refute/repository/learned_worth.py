@@ -1,7 +1,7 @@
 """How far the words of a sentence and the way it is said raise the odds that it belongs in a test plan.
 
 A linear model (logistic regression with a quadratic penalty), fitted by `benchmarks/fit_worth.py` to what
-readers said of single claims of some two hundred and forty repositories, and to lists that readers made by
+readers said of single claims of some two hundred and seventy repositories, and to lists that readers made by
 hand. It looks at words and at pairs of neighbouring words, at those of the headings and of the path that a
 sentence stands under, and at how it is said. Only what stands in many repositories has a weight, so that none
 is a product's own; words that are used alike have similar weights. The worth that our rules give is one of
