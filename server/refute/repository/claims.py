@@ -13,6 +13,7 @@ from itertools import accumulate
 from refute.repository.clusters import near_duplicates
 from refute.repository.contradictions import find_contradictions
 from refute.repository.descriptions import plain
+from refute.repository.editions import newest_first
 from refute.repository.falsifiers import falsifier_of
 from refute.repository.fingerprint import room_version
 from refute.repository.learned_category import category_in
@@ -97,7 +98,7 @@ def claims_of(
 ) -> ClaimSet:
     """As `extract_claims`, from a survey that is at hand."""
     rows = candidates(surveyed.files)
-    clusters = near_duplicates(by_learned_worth(rows[:_MOST_COMPARED]))
+    clusters = newest_first(near_duplicates(by_learned_worth(rows[:_MOST_COMPARED])))
     order = ranked(clusters, keep)
     tests = TestIndex(snapshot, surveyed.files)
     quotes = _Quotes(snapshot, order)
