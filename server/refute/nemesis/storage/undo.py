@@ -16,6 +16,7 @@ from refute.nemesis.undo import Handle, UndoVerb
 from refute.nemesis.waiting import within
 
 _DETACHED_WITHIN_S = 5.0
+_HOLDER_ENDS_WITHIN_S = 1.0
 
 
 def _remount(handle: Handle) -> None:
@@ -28,8 +29,7 @@ def _remount(handle: Handle) -> None:
         volume.detach()
         volume.attach()
     except NemesisError:
-        # The holder ends with its owner, maybe just now: its namespace goes then, and the mounts in it do.
-        if volume.namespace.alive:
+        if not _goes(volume):
             raise
 
 
@@ -38,7 +38,13 @@ def _takes_no_writes(handle: Handle) -> str | None:
     if not volume.namespace.alive:
         return None
     found = volume.broken()
-    return f"a write to {volume.mount} fails: {found}" if found else None
+    return f"a write to {volume.mount} fails: {found}" if found and not _goes(volume) else None
+
+
+def _goes(volume: Volume) -> bool:
+    # The holder ends with its owner, maybe just now: its namespace goes, and the mounts in it do. What it
+    # sees of files is gone a moment before it is.
+    return within(_HOLDER_ENDS_WITHIN_S, lambda: not volume.namespace.alive)
 
 
 def _remove_image(handle: Handle) -> None:
